@@ -54,6 +54,51 @@ def test_groups_without_a_correction_stay_as_they_are(structure: Write, report: 
 
 
 @pytest.mark.parametrize(
+    ("asked", "ph", "warned"),
+    [
+        ("LYS", [2.0, 8.0], ["GLU 1", "HIS 4"]),  # they take a proton in between
+        ("LYS", [1.0, 3.0], ["GLU 1", "HIS 4"]),  # and have it at all of these
+        ("LYS", [6.0, 11.0], ["TYR 3", "HIS 4"]),
+        ("LYS", [6.8, 9.0], []),
+        ("GLU,HIS", [2.0, 7.0], []),  # Lys and Tyr are protonated there, as they are built
+        ("GLU,HIS", [9.0, 14.0], ["LYS 2", "TYR 3", "ARG 5"]),
+        ("GLU,HIS", [9.0, 13.0], ["LYS 2", "TYR 3"]),  # PROPKA's 12.3 of Arg is not believed
+    ],
+)
+def test_groups_that_are_not_asked_for_and_would_change_their_form_are_warned_of(asked: str, ph: list[float], warned: list[str], report: Report) -> None:
+    """`--sites 'GLU 35' --ph-range 1:4` built all other acids charged, without a word."""
+    topology = app.Topology()
+    chain = topology.addChain("A")
+    pka = {"GLU": 4.25, "LYS": 10.4, "TYR": 9.84, "HIS": 6.54, "ARG": 13.8}
+    made = [topology.addResidue(name, chain, str(number)) for number, name in enumerate(pka, 1)]
+    groups = [Group(residue, "side", residue.name.lower(), pka[residue.name], "calibrated") for residue in made]
+    options = Options(input=Path("x"), sites=asked.split(","))
+    choices = sites.choose(groups, {(4, "side"): 12.3}, options, report)
+    sites.held(choices, ph, options, report)
+    said = [text for text in report.warnings() if "the form of pH 7" in text]
+    assert [name for name in ("GLU 1", "LYS 2", "TYR 3", "HIS 4", "ARG 5") if any(name in text for text in said)] == warned, said
+    assert len(said) == bool(warned) and all(text.endswith("; --sites may ask for more groups") for text in said)
+
+
+def test_the_table_says_in_which_form_groups_stay(report: Report) -> None:
+    groups = loaded("charmm36m-ecc").groups(peptide(("LYS", "GLU", "HIS", "TYR", "GLY")).topology)
+    choices = sites.choose(groups, {}, Options(input=Path("x"), sites=["TYR"], ph_range=(9.0, 12.0)), report)
+    assert {row[0].split(" of ")[0]: row[4] for row in sites.table(choices)[1:]} == {
+        "amino end LYS 1": "not asked for: protonated",
+        "LYS 1": "not asked for: protonated",
+        "GLU 2": "not asked for: deprotonated",
+        "HIS 3": "not asked for: neutral, with its proton on NE2",
+        "TYR 4": "asked for",
+        "carboxyl end GLY 5": "not asked for: deprotonated",
+    }
+    assert "not asked for: they stay in the form of pH 7: amino end LYS 1" in notes(report)
+    choices = sites.choose(groups, {}, Options(input=Path("x"), ph_range=(9.0, 12.0)), report)
+    rows = {row[0].split(" of ")[0]: row[4] for row in sites.table(choices)[1:]}
+    assert rows["GLU 2"] == "deprotonated at every pH of the range"
+    assert rows["HIS 3"] == "deprotonated at every pH of the range: neutral, with its proton on NE2"
+
+
+@pytest.mark.parametrize(
     ("side", "end", "expected"),
     [
         ("calibrated", "calibrated", ["glu3", "cterm"]),
@@ -147,7 +192,7 @@ def test_a_last_side_chain_is_not_asked_for_without_its_end(asked: list[str], ex
     options.force_field, options.sites = "ff14SB", asked
     _, job, _ = written(options, report)
     assert [one["residue"] for one in job["titration"]["site"]] == expected
-    assert (f"{sites.WITHOUT_ITS_END}: GLU 4 of chain A" in notes(report)) == (asked == ["GLU"])
+    assert (f"{sites.WITHOUT_ITS_END}: they stay in the form of pH 7: GLU 4 of chain A" in notes(report)) == (asked == ["GLU"])
 
 
 def test_the_force_field_that_nobody_names_has_corrections_of_these_groups(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +218,7 @@ def test_an_end_is_not_asked_for_without_its_side_chain(structure: Write, report
     options.sites = ["cterm", "2"]
     _, job, _ = written(options, report)
     assert [one["residue"] for one in job["titration"]["site"]] == ["GL3 2"]
-    assert f"{sites.WITHOUT_ITS_SIDE_CHAIN}: carboxyl end GLU 4 of chain A" in notes(report)
+    assert f"{sites.WITHOUT_ITS_SIDE_CHAIN}: they stay in the form of pH 7: carboxyl end GLU 4 of chain A" in notes(report)
 
 
 def test_only_preliminary_corrections_are_allowed_for(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:

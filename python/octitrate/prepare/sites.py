@@ -29,6 +29,9 @@ SWAP = 3.0
 SAME_TEMPERATURE = 2.0
 """Difference (K) from the temperature of a correction that octitrate lets pass."""
 
+DEPROTONATED = "deprotonated at every pH of the range"
+PROTONATED_ALWAYS = "protonated at every pH of the range"
+NOT_ASKED_FOR = "not asked for"
 UNKNOWN = "no correction is known with this force field"
 UNKNOWN_AT_END = "no correction is known at this end of a chain"
 BRIDGED = "it is the end of a cysteine in a disulfide, of which no model compound can be made"
@@ -95,11 +98,11 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
         if asked:
             hits = {i for i, one in enumerate(asked) if _fits(one, group)}
             used |= hits
-            choice.titrates, choice.why = bool(hits), "asked for" if hits else "not asked for"
+            choice.titrates, choice.why = bool(hits), "asked for" if hits else NOT_ASKED_FOR
         elif kind(group) in DEPROTONATED_AT_7 and max(choice.estimates) < low - MARGIN:
-            choice.titrates, choice.why = False, "deprotonated at every pH of the range"
+            choice.titrates, choice.why = False, DEPROTONATED
         elif kind(group) not in DEPROTONATED_AT_7 and _lowest(choice) > high:
-            choice.titrates, choice.why = False, "protonated at every pH of the range"
+            choice.titrates, choice.why = False, PROTONATED_ALWAYS
         if choice.titrates and group.bridged and not group.corrected:
             choice.titrates, choice.why = False, BRIDGED
         elif choice.titrates and not asked and not group.corrected:
@@ -134,7 +137,8 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
         raise Refused(f"no group of this protein titrates between pH {low:g} and {high:g}", "ask for another range (--ph-range) or for groups (--sites)")
     report.note(f"{len(titrating)} of {len(choices)} groups titrate between pH {low:g} and {high:g}")
     for why in dict.fromkeys(choice.why for choice in choices if not choice.titrates):
-        stay = " they stay in the form of pH 7, unless --sites asks for them:" if why in (UNKNOWN, UNKNOWN_AT_END) else ""
+        asking = ", unless --sites asks for them" if why in (UNKNOWN, UNKNOWN_AT_END) else ""
+        stay = "" if why in (DEPROTONATED, PROTONATED_ALWAYS) else f" they stay in the form of pH 7{asking}:"
         report.note(f"{why}:{stay} {listed([c.label for c in choices if c.why == why and not c.titrates], 8)}")
     if missing := [choice.label for choice in titrating if not choice.group.corrected]:
         report.warn(
@@ -250,17 +254,33 @@ def lost(choices: list[Choice], ph: float) -> float:
 
 
 def held(choices: list[Choice], ph: list[float], options: Options, report: Report) -> None:
-    """Warns of groups that would change their form between these pH values if a correction of theirs were known."""
-    change = [c for c in choices if c.why in (UNKNOWN, UNKNOWN_AT_END) and any(ph[0] < pka < ph[-1] for pka in c.estimates)]
-    if change:
+    """Warns of groups that do not titrate and have, by their pKa, another form than that of pH 7 at some of these pH values."""
+    change = [c for c in choices if not c.titrates and _changes(c, ph)]
+    unknown = [c for c in change if c.why in (UNKNOWN, UNKNOWN_AT_END)]
+    others = [c for c in change if c not in unknown]
+
+    def kept(groups: list[Choice], verbs: tuple[str, str]) -> str:
+        verb, it = (verbs[1], "them") if len(groups) > 1 else (verbs[0], "it")
+        return (
+            f"{listed([c.label for c in groups], 6)} {verb} the form of pH 7 from pH {ph[0]:g} to {ph[-1]:g}, where another may be right: "
+            f"groups beside {it} feel the wrong charge there"
+        )
+
+    if unknown:
         # Groups of one residue wait for each other.
-        residues = {id(c.group.residue) for c in change}
+        residues = {id(c.group.residue) for c in unknown}
         missing = [c for c in choices if id(c.group.residue) in residues and not c.group.corrected]
         way = f". Corrections are made by {calibration(missing, choices, options)}" if missing else ""
-        report.warn(
-            f"without a correction V_MM {listed([c.label for c in change], 6)} {'keep' if len(change) > 1 else 'keeps'} the form of pH 7 from pH {ph[0]:g} to {ph[-1]:g}, where "
-            f"another may be right: groups beside it feel the wrong charge there{way}"
-        )
+        report.warn(f"without a correction V_MM {kept(unknown, ('keeps', 'keep'))}{way}")
+    if others:
+        way = "" if all(c.why == BRIDGED for c in others) else "; --sites may ask for more groups"
+        report.warn(f"{kept(others, ('does not titrate and keeps', 'do not titrate and keep'))}{way}")
+
+
+def _changes(choice: Choice, ph: list[float]) -> bool:
+    """Whether another form than that of pH 7 may be the likelier one at one of the pH values. Of Arg the pKa is known (`_lowest`)."""
+    estimates = [choice.group.pka] if kind(choice.group) == "ARG" else choice.estimates
+    return max(estimates) > ph[0] if kind(choice.group) in DEPROTONATED_AT_7 else min(estimates) < ph[-1]
 
 
 def calibration(missing: list[Choice], choices: list[Choice], options: Options, water: bool = False) -> str:
@@ -293,8 +313,14 @@ def table(choices: list[Choice]) -> list[list[str]]:
     rows = [["group", "pKa of the model compound", "PROPKA", "titrates", "because"]]
     for c in choices:
         predicted = "" if c.predicted is None else f"{c.predicted:.2f}"
-        rows.append([c.label, f"{c.group.pka:.2f}", predicted, "yes" if c.titrates else "no", c.why])
+        rows.append([c.label, f"{c.group.pka:.2f}", predicted, "yes" if c.titrates else "no", c.why if c.titrates else _because(c)])
     return rows
+
+
+def _because(choice: Choice) -> str:
+    """Why a group does not titrate, and in which form it stays."""
+    form = "neutral, with its proton on NE2" if kind(choice.group) == "HIS" else "deprotonated" if kind(choice.group) in DEPROTONATED_AT_7 else "protonated"
+    return choice.why if choice.why.startswith(f"{form} ") else f"{choice.why}: {form}"
 
 
 @dataclass(frozen=True)
