@@ -287,17 +287,21 @@ class Titration(Folder):
     def plot(self, sites: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
         """Titration curves: points with intervals of one standard error, and Hill curves through pKa and Hill coefficient where the pKa is known.
 
-        `sites` by name, all by default. Returns the axes; needs matplotlib. Raises `Refused` for a site that is not there.
+        `sites` by the name of the job (`GL3 35`) or of reports (`Glu 35`), all by default; the legend has that of reports. Returns the axes; needs matplotlib.
+        Raises `Refused` for a site that is not there.
         """
         curves, table = self.curves(), self.pka()
         names = list(dict.fromkeys(curves.index.get_level_values("site")))
-        if unknown := [site for site in sites or [] if site not in names]:
+        labels = self._labels(table)
+        by_label = {label: name for name, label in labels.items()}
+        wanted = [site if site in names else by_label.get(site, site) for site in sites or names]
+        if unknown := [site for site in wanted if site not in names]:
             raise Refused(f"{self.folder} has no site {unknown[0]!r}", f"its sites are {', '.join(names)}")
         axes = ax if ax is not None else _axes()
-        for name in sites or names:
+        for name in wanted:
             curve = curves.xs(name, level="site")
             low, high = (curve["deprotonated"] - curve["low"]).clip(lower=0.0), (curve["high"] - curve["deprotonated"]).clip(lower=0.0)
-            (line, *_) = axes.errorbar(curve.index, curve["deprotonated"], yerr=[low, high], fmt="o", capsize=2, label=name)
+            (line, *_) = axes.errorbar(curve.index, curve["deprotonated"], yerr=[low, high], fmt="o", capsize=2, label=labels.get(name, name))
             steps = table.xs(name, level="site")[["pKa", "Hill coefficient"]].fillna({"Hill coefficient": 1.0}).dropna()
             if len(steps) == 1:
                 ph = [curve.index.min() + (curve.index.max() - curve.index.min()) * k / 200 for k in range(201)]
@@ -308,6 +312,13 @@ class Titration(Folder):
         axes.set_ylim(-0.05, 1.05)
         axes.legend()
         return axes
+
+    @staticmethod
+    def _labels(table: pd.DataFrame) -> dict[str, str]:
+        """What reports call the sites of `pka()`, by their names; none in a table of an earlier version."""
+        if "label" not in table:
+            return {}
+        return {str(site): str(label) for site, label in zip(table.index.get_level_values("site"), table["label"], strict=True)}
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the table of pKa values, or how far it has come."""

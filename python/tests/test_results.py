@@ -304,6 +304,17 @@ def test_the_plot_has_points_and_the_hill_curve(known: Titration) -> None:
         known.plot(["LYS 9"])
 
 
+def test_sites_are_called_as_in_reports(known: Titration) -> None:
+    """A figure had `cterm ZPHE 76` in its legend, where the report has `C-term Phe 76`."""
+    pytest.importorskip("matplotlib").use("Agg")
+    label = {"GLU 2": "C-term Glu 2", "site": "label"}
+    lines = [f"{line},{label.get(line.split(',')[0].strip(chr(34)), 'Other')}" for line in PKA.splitlines()]
+    (known.folder / "pka.csv").write_text("\n".join(lines) + "\n")
+    (legend,) = known.plot(["C-term Glu 2"]).get_legend().get_texts()
+    assert legend.get_text() == "C-term Glu 2"
+    assert len(known.plot(["GLU 2"]).containers) == 1
+
+
 def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "lambda.csv").write_text("time (ps),lambda A,dV/dlambda A (kJ/mol)\n0,0.1,1.0\n0.5,0.2,2.0\n1.0,0.")
     found = Run(tmp_path)
