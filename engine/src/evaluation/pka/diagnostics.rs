@@ -124,7 +124,7 @@ impl Diagnostics {
         }
         let few = few_transitions(site);
         if !few.is_empty() {
-            reasons.push(format!("fewer than {FEW} transitions at pH {}", few.join(" and ")));
+            reasons.push(format!("fewer than {FEW} transitions at pH {}", few.join(", ")));
         }
         if let Some(Independent { number, needed }) =
             site.diagnostics.independent.filter(|found| found.number < found.needed - 1e-9)

@@ -413,7 +413,7 @@ fn transitions_are_those_of_walkers() {
     let site = &found.sites[0];
     assert_eq!((site.transitions(), site.diagnostics.exchanges), (0, Some(0)));
     assert!(
-        site.diagnostics.verdict().contains("fewer than 10 transitions at pH 3.5 and 4 and 4.5"),
+        site.diagnostics.verdict().contains("fewer than 10 transitions at pH 3.5, 4, 4.5"),
         "{:?}",
         site.diagnostics
     );
