@@ -1,5 +1,7 @@
 //! What was done, as a paragraph for a paper: only what the job and the runs say, with the works that it stands on in the order in which they are cited.
 
+mod parameters;
+
 use super::SAID;
 use super::evidence::trimmed;
 use crate::evaluation::background::{Background, CorrectionRecord, Preparation, sentence};
@@ -73,8 +75,11 @@ pub(super) struct Method {
 }
 
 impl Method {
-    /// ` [3]`, or ` [3, 4]`.
+    /// ` [3]`, or ` [3, 4]`; nothing for no works.
     fn cite(&mut self, works: &[Work]) -> String {
+        if works.is_empty() {
+            return String::new();
+        }
         let number = |work: &Work| {
             let known = self.works.iter().position(|known| known == work);
             let index = known.unwrap_or_else(|| {
@@ -137,8 +142,9 @@ fn together(method: &mut Method, background: &Background) {
 fn prepared(method: &mut Method, preparation: &Preparation) {
     let openmm = preparation.setting("openmm").map_or(String::new(), |version| format!(" {version}"));
     let by_openmm = method.cite(&[OPENMM]);
-    let field =
-        preparation.setting("force_field").map_or(String::new(), |name| format!(" with the force field {name}"));
+    let field = preparation.setting("force_field").map_or(String::new(), |name| {
+        format!(" with the force field {name}{}", method.cite(parameters::of_force_field(name)))
+    });
     let pairs = match preparation.setting("pair_corrections") {
         Some("cufix") => {
             let cited = method.cite(&CUFIX);
@@ -152,8 +158,22 @@ fn prepared(method: &mut Method, preparation: &Preparation) {
     } else {
         String::new()
     };
+    let salt = preparation.settings.get("salt").and_then(toml::Value::as_float);
+    let in_water = match (preparation.setting("box"), salt) {
+        (Some(shape), Some(salt)) => {
+            let shape = match shape {
+                "dodecahedron" => "a rhombic dodecahedron",
+                "octahedron" => "a truncated octahedron",
+                "cubic" => "a cube",
+                other => other,
+            };
+            let salt = if salt > 0.0 { format!(", with {salt} mol/l of NaCl") } else { String::new() };
+            format!(", and put into {shape} of water{salt}")
+        }
+        _ => String::new(),
+    };
     method.add(&format!(
-        "The structure was prepared by octitrate prepare with OpenMM{openmm}{by_openmm}{field}{pairs}{estimates}."
+        "The structure was prepared by octitrate prepare with OpenMM{openmm}{by_openmm}{field}{pairs}{in_water}{estimates}."
     ));
 }
 
@@ -167,17 +187,31 @@ fn system(method: &mut Method, evaluation: &Evaluation, background: &Background)
     let sites = || background.corrections.iter().filter(|one| one.pka.is_some());
     let fields: BTreeSet<&str> = sites().map(|one| one.force_field.as_str()).collect();
     let fields: Vec<&str> = fields.into_iter().collect();
-    let mut atoms: Vec<&str> = Vec::new();
-    for titration in &background.titrations {
-        let count = titration.log.fact("atoms").and_then(|fact| fact.split(' ').next());
-        atoms.extend(count.filter(|count| !atoms.contains(count)));
-    }
+    let facts = |name: &str, end: char| {
+        let mut all: Vec<&str> = Vec::new();
+        for titration in &background.titrations {
+            let start = titration.log.fact(name).and_then(|fact| fact.split(end).next());
+            all.extend(start.filter(|start| !all.contains(start)));
+        }
+        all
+    };
+    let (atoms, molecules) = (facts("atoms", ' '), facts("molecules", '\n'));
     let a_system = if atoms.len() == 1 { "a system" } else { "systems" };
-    let atoms = (!atoms.is_empty()).then(|| format!("{a_system} of {} atoms", atoms.join(" and ")));
+    let molecules = match molecules[..] {
+        [one] => format!(" ({one})"),
+        _ => String::new(),
+    };
+    let atoms = (!atoms.is_empty()).then(|| format!("{a_system} of {} atoms{molecules}", atoms.join(" and ")));
     if !fields.is_empty() {
-        let water = if waters.is_empty() { String::new() } else { format!(" in {} water", waters.join(" and ")) };
+        let mut cited = |names: &[&str], works: fn(&str) -> &'static [Work]| -> String {
+            let each = names.iter().map(|name| format!("{name}{}", method.cite(works(name))));
+            each.collect::<Vec<_>>().join(" and ")
+        };
+        let of_fields = cited(&fields, parameters::of_force_field);
+        let of_waters = cited(&waters, parameters::of_water);
+        let water = if waters.is_empty() { String::new() } else { format!(" in {of_waters} water") };
         let what = atoms.map_or(String::new(), |atoms| format!(", in {atoms}"));
-        method.add(&format!("Charges of the forms are those of {}{water}{what}.", fields.join(" and ")));
+        method.add(&format!("Charges of the forms are those of {of_fields}{water}{what}."));
     }
     scaled_charges(method, &background.corrections);
     of_forms(records()).iter().for_each(|sentence| method.add(sentence));
@@ -210,7 +244,11 @@ fn system(method: &mut Method, evaluation: &Evaluation, background: &Background)
     }
     if records().any(|site| site.kind == Kind::Buffer) {
         let cited = method.cite(&[NEUTRAL]);
-        method.add(&format!("Molecules that share a coordinate of their own take up the charge that the sites release, so that the box stays neutral{cited}."));
+        let which = match facts("charge buffer", ',')[..] {
+            [one] => format!(", {one},"),
+            _ => String::new(),
+        };
+        method.add(&format!("Molecules that share a coordinate of their own{which} take up the charge that the sites release, so that the box stays neutral{cited}."));
     }
 }
 
@@ -320,10 +358,12 @@ fn sampling(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
         None => String::new(),
     };
     let cited = method.cite(&[EQUILIBRATION]);
+    let least = evaluation.left_out.iter().copied().fold(f64::INFINITY, f64::min);
+    let start = if least > 0.0 && least.is_finite() { format!("first {least} ps") } else { "start".to_string() };
     let (runs, values) =
         (if runs == 1 { "one run".into() } else { format!("{runs} runs") }, if ph.len() == 1 { "" } else { "s" });
     method.add(&format!(
-        "In all, {runs} at pH value{values} {}{swaps} gave {time}, without the start of each, of which more was left out where it differed from the rest{cited}.",
+        "In all, {runs} at pH value{values} {}{swaps} gave {time}, without the {start} of each, of which more was left out where it differed from the rest{cited}.",
         ph.join(", ")
     ));
     let mut added: Vec<String> =
@@ -478,12 +518,18 @@ mod tests {
         let (text, works) = of("force_field = \"ff14SB\"\npair_corrections = \"cufix\"", "by PROPKA");
         assert_eq!(
             text,
-            "The structure was prepared by octitrate prepare with OpenMM [1] with the force field ff14SB, the Lennard-Jones interactions of oppositely \
-             charged groups corrected by CUFIX [2, 3]; first estimates of the pKa values are PROPKA's [4]."
+            "The structure was prepared by octitrate prepare with OpenMM [1] with the force field ff14SB [2], the Lennard-Jones interactions of oppositely \
+             charged groups corrected by CUFIX [3, 4]; first estimates of the pKa values are PROPKA's [5]."
         );
-        assert_eq!(works, [OPENMM, CUFIX[0], CUFIX[1], PROPKA]);
+        assert_eq!(works, [OPENMM, parameters::of_force_field("ff14SB")[0], CUFIX[0], CUFIX[1], PROPKA]);
         // What is not said is not cited.
-        let (text, works) = of("force_field = \"ff14SB\"", "");
-        assert!(text.ends_with("with OpenMM [1] with the force field ff14SB.") && works == [OPENMM], "{text}");
+        let (text, works) = of("force_field = \"my own\"", "");
+        assert!(text.ends_with("with OpenMM [1] with the force field my own.") && works == [OPENMM], "{text}");
+        let (text, _) = of("box = \"dodecahedron\"\nsalt = 0.15", "");
+        assert!(
+            text.ends_with("[1], and put into a rhombic dodecahedron of water, with 0.15 mol/l of NaCl."),
+            "{text}"
+        );
+        assert!(of("box = \"cubic\"\nsalt = 0.0", "").0.ends_with(", and put into a cube of water."));
     }
 }

@@ -1,13 +1,13 @@
 //! The report of synthetic titrations: what is shown, what is left out, and that pages of many sites stay small.
 
 use super::*;
-use crate::evaluation::background::CorrectionRecord;
+use crate::evaluation::background::{CorrectionRecord, LogFacts, TitrationRecord};
 use crate::evaluation::pka::{Neighbour, Neighbours, Options, evaluate};
 use crate::evaluation::until::{Check, Looks, SiteCheck, Target};
 use crate::output::begun::Begun;
 use crate::output::series::LambdaSeries;
 use crate::output::sites::SitesFile;
-use crate::record::{FormRecord, SiteRecord, UntitratedRecord};
+use crate::record::{FormRecord, Kind, SiteRecord, UntitratedRecord};
 use lambda::analysis::counted::Resampling;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -524,4 +524,43 @@ fn looks_are_shown_by_site() {
         "{first}"
     );
     assert!(!page(&background(Vec::new())).contains("until every pKa"));
+}
+
+/// What a reviewer asks for: force field, size, salt, charge buffers, and how much was left out.
+#[test]
+fn the_method_says_what_the_system_is_made_of() {
+    let mut found = evaluation(&[site("GLU 3", &[0.0, 4.4])], &PH);
+    found.runs[0].sites.sites.push(SiteRecord { kind: Kind::Buffer, ..SiteRecord::default() });
+    found.left_out = vec![1000.0; found.runs.len()];
+    let facts = [
+        ("atoms", "13060 in 4171 molecules, 79619.0 u"),
+        ("molecules", "1 chain_1, 4145 HOH, 11 NA"),
+        ("charge buffer", "5 molecules HOH, 2N + 1 for N = 2 sites whose charge changes"),
+    ];
+    let facts = facts.map(|(name, value)| (name.to_string(), value.to_string())).to_vec();
+    let log = LogFacts { facts, ..LogFacts::default() };
+    let correction = CorrectionRecord {
+        entry: "glu3".into(),
+        force_field: "charmm36m-ecc".into(),
+        charge_scale: 0.75,
+        status: "calibrated",
+        reason: None,
+        pka: Some((4.25, "Thurlkill et al. 2006".into())),
+        errors: None,
+        made: None,
+    };
+    let background = Background {
+        titrations: vec![TitrationRecord { log, ..TitrationRecord::default() }],
+        corrections: vec![correction],
+        ..Background::of(&found)
+    };
+    let method = method::method(&found, &background);
+    for words in [
+        "Charges of the forms are those of charmm36m-ecc [3], in a system of 13060 atoms (1 chain_1, 4145 HOH, 11 NA).",
+        "Molecules that share a coordinate of their own, 5 molecules HOH, take up the charge",
+        "without the first 1000 ps of each",
+    ] {
+        assert!(method.text.contains(words), "{words}: {}", method.text);
+    }
+    assert_eq!(method.works[2].doi, "10.1038/nmeth.4067");
 }
