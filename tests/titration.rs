@@ -320,7 +320,11 @@ fn structures_to_begin_with_are_made_first() {
     let resolved = std::fs::read_to_string(folder.path().join("out/pH_4.00/replica_2/run.toml")).unwrap();
     assert!(resolved.contains("start_3/final.gro"), "{resolved}");
     let (status, said) = titrate("ph = [3.0, 4.0]");
-    assert!(status == Some(0) && !said.contains(first), "{said}");
+    assert!(status == Some(0) && !said.contains(first) && !said.contains("any more"), "{said}");
+    // A pH that is taken away is left out, and not without a word: its runs are there.
+    let (status, said) = titrate("ph = [3.0]");
+    let left_out = "pH_4.00/replica_1, pH_4.00/replica_2 are in ";
+    assert!(status == Some(0) && said.contains(left_out) && said.contains("counts them"), "{said}");
 }
 
 #[test]

@@ -136,17 +136,33 @@ pub fn without_frames(folders: &[PathBuf]) -> Vec<PathBuf> {
         let replicas = titrate.get("replicas").and_then(toml::Value::as_integer).unwrap_or(1);
         let of_ph = |ph: f64| (1..=replicas).map(move |replica| run_folder(ph, replica));
         let mut runs: Vec<PathBuf> = numbers.iter().filter_map(toml::Value::as_float).flat_map(of_ph).collect();
-        let inside = |folder: &Path, with: &str| -> Vec<PathBuf> {
-            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-            entries.map(|entry| entry.path()).filter(|path| path.is_dir() && starts(path, with)).collect()
-        };
-        let there = inside(folder, "pH_").into_iter().flat_map(|ph| inside(&ph, "replica_"));
-        runs.extend(there.filter_map(|run| Some(run.strip_prefix(folder).ok()?.to_path_buf())));
+        runs.extend(in_folder(folder));
         runs.sort();
         runs.dedup();
         found.extend(runs.into_iter().map(|run| folder.join(run)).filter(|run| !has_lines(run)));
     }
     found
+}
+
+/// Runs with frames in the folder of a titration that are none of `known`, by their names, such as `pH_4.00/replica_1`.
+pub fn others(folder: &Path, known: &[PathBuf]) -> Vec<String> {
+    let there = in_folder(folder).into_iter().filter(|run| {
+        let path = folder.join(run);
+        !known.contains(&path) && has_lines(&path)
+    });
+    there.map(|run| run.display().to_string()).collect()
+}
+
+/// Folders that are called as those of runs, below the folder of a titration, in the order of their names.
+fn in_folder(folder: &Path) -> Vec<PathBuf> {
+    let inside = |folder: &Path, with: &str| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir() && starts(path, with)).collect()
+    };
+    let there = inside(folder, "pH_").into_iter().flat_map(|ph| inside(&ph, "replica_"));
+    let mut runs: Vec<PathBuf> = there.filter_map(|run| Some(run.strip_prefix(folder).ok()?.to_path_buf())).collect();
+    runs.sort();
+    runs
 }
 
 /// Folder of a run below that of its titration, `pH_4.00/replica_1`.

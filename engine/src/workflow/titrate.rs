@@ -17,6 +17,7 @@ use crate::config::{Config, Jobs};
 use crate::error::{InputError, Result};
 use crate::evaluation::finite_box::{FiniteBox, Solution};
 use crate::evaluation::runs;
+use crate::invocation::quoted;
 use crate::output::begun::Begun;
 use crate::record::Description;
 use lambda::analysis::counted::Resampling;
@@ -125,6 +126,16 @@ impl TitrationPlan {
         all
     }
 
+    /// Runs in the folder that the job had once: pH values or replicas were taken away.
+    fn others(&self) -> Vec<String> {
+        let added = self.until.as_ref().map_or_else(Vec::new, Until::added);
+        let withdrawn = added.into_iter().filter(|added| added.withdrawn.is_some());
+        let withdrawn: Vec<String> = withdrawn.map(|added| format!("pH_{}/", runs::ph_label(added.ph))).collect();
+        let mut others = runs::others(self.batch.config.folder(), &self.folders());
+        others.retain(|run| !withdrawn.iter().any(|ph| run.starts_with(ph)));
+        others
+    }
+
     /// Reads the finished runs and evaluates them together.
     ///
     /// # Errors
@@ -141,6 +152,15 @@ impl TitrationPlan {
             Ok(solution) => evaluation.solution = solution,
             // The runs are made: what they say is not lost for a table.
             Err(error) => evaluation.warnings.push(format!("{error}; pKa values are those of the box")),
+        }
+        let others = self.others();
+        if !others.is_empty() {
+            let (are, them) = if others.len() == 1 { ("is", "it") } else { ("are", "them") };
+            let folder = quoted(&config.folder().display().to_string());
+            evaluation.warnings.push(format!(
+                "{} {are} in {folder} and not among the runs of the job any more, which leaves {them} out; octitrate pka {folder} counts {them}",
+                others.join(", ")
+            ));
         }
         Ok(evaluation)
     }

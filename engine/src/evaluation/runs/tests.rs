@@ -109,6 +109,8 @@ fn the_job_of_a_titration_is_that_of_its_runs() {
     let missing = ["pH_4.00/replica_1", "pH_4.50/replica_2", "pH_5.125/replica_1", "pH_5.125/replica_2"];
     assert_eq!(without_frames(std::slice::from_ref(&root)), missing.map(|name| root.join(name)));
     assert!(without_frames(&[root.join("pH_4.00/replica_2")]).is_empty());
+    // Those that the job does not have any more, as far as they have frames.
+    assert_eq!(others(&root, &[root.join("pH_4.00/replica_2")]), ["pH_4.50/replica_1"]);
 }
 
 #[test]
