@@ -342,7 +342,7 @@ impl Propagate for Simulation {
         }
         // The time as GROMACS writes it.
         structure.title = format!("{}, t= {:.5}", structure.title, state.step as f64 * self.system.plan.dt);
-        write_gro(path, &structure, 3).map_err(|e| Error::input(e.to_string(), ""))
+        write_gro(path, &structure, 3).map_err(Error::of_structure)
     }
 
     fn failure(&mut self) -> Option<String> {

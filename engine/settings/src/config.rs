@@ -16,6 +16,7 @@ pub mod dynamics;
 pub mod electrostatics;
 pub mod minimise;
 pub mod neighbour_list;
+mod not_a_job;
 pub mod output;
 pub mod per_axis;
 pub mod position_restraints;
@@ -133,6 +134,9 @@ impl Config {
     /// [`Error::Input`] with the place in the file if the job is not valid, [`Error::File`] if the file cannot be read.
     pub fn load(path: impl AsRef<Path>) -> Result<Config> {
         let path = path.as_ref();
+        if let Some(error) = not_a_job::explain(path) {
+            return Err(error.into());
+        }
         let text = crate::text::read(path, "read the job file")?;
         Config::parse(&text, path)
     }

@@ -12,6 +12,7 @@
 //! | 4 | stopped before its limit of time, with a checkpoint: the same command continues (`signals.rs`) |
 //! | 128 + n | stopped by signal n, with a checkpoint: 129 HUP, 130 INT, 138 USR1, 140 USR2, 143 TERM, 152 XCPU |
 
+use forcefield::gromacs::StructureError;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,15 @@ impl Error {
     /// Error of the operating system on `path` while trying to do `action`.
     pub fn file(path: &Path, action: &'static str, source: std::io::Error) -> Self {
         Error::File { path: path.to_path_buf(), action, source }
+    }
+
+    /// What reading or writing a structure says; the answer of the operating system in plain words, as for every other file.
+    pub fn of_structure(error: StructureError) -> Self {
+        match error {
+            StructureError::Io { file, action: "write", reason } => Error::file(&file, "write the structure", reason),
+            StructureError::Io { file, reason, .. } => Error::file(&file, "read the structure", reason),
+            other => Error::input(other.to_string(), ""),
+        }
     }
 
     /// Input error that belongs to no particular place in the job file.
@@ -220,5 +230,27 @@ fn describe_io(error: &std::io::Error) -> String {
         ErrorKind::NotADirectory => "a part of the path is a file, not a folder".into(),
         ErrorKind::IsADirectory => "it is a folder, not a file".into(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::ErrorKind;
+
+    /// Trouble by message is searched by these words.
+    #[test]
+    fn structures_have_the_answers_of_the_system_in_plain_words() {
+        let said = |action, kind: ErrorKind| {
+            let error = StructureError::Io { file: "final.gro".into(), action, reason: kind.into() };
+            Error::of_structure(error).to_string()
+        };
+        assert_eq!(said("write", ErrorKind::StorageFull), "final.gro: cannot write the structure: the disk is full");
+        assert_eq!(
+            said("read", ErrorKind::PermissionDenied),
+            "final.gro: cannot read the structure: permission denied"
+        );
+        let other = StructureError::AtomCount { structure: 3, topology: 4 };
+        assert!(Error::of_structure(other).to_string().starts_with("the structure has 3 atoms"));
     }
 }

@@ -33,7 +33,7 @@ pub fn read(config: &Config) -> Result<Input> {
     let system = &config.system;
     let types = crate::titration::lj_types(config)?;
     let types: Vec<&str> = types.iter().map(String::as_str).collect();
-    let mut structure = gromacs::read_gro(&system.structure).map_err(|e| Error::input(e.to_string(), ""))?;
+    let mut structure = gromacs::read_gro(&system.structure).map_err(Error::of_structure)?;
     let Found { mut topology, symbols, notes, unknown_factors } = if system.has_system_xml() {
         system_xml(config, &structure, &types)?
     } else {

@@ -307,7 +307,12 @@ pub fn time_step(config: &Config, topology: &Topology) -> Result<Option<String>>
     if let Some((period, atoms)) = moving.min_by(|a, b| a.0.total_cmp(&b.0)) {
         let [i, j] = atoms.map(|atom| topology.label(atom));
         let bond = format!("the bond from {i} to {j} vibrates once in {:.1} fs", 1e3 * period);
-        let help = "take a shorter step, or dynamics.constraints = \"h-bonds\"";
+        // Bonds of heavy atoms, and angles, stay: to fix more is no way to longer steps.
+        let help = if atoms.iter().any(|&atom| topology.is_hydrogen(atom)) {
+            "take a shorter step, or dynamics.constraints = \"h-bonds\""
+        } else {
+            "take a shorter step"
+        };
         // Leap-frog of a harmonic bond diverges above 2/ω; a fifth of a period is the rule of thumb for an accurate one.
         if dt > period / std::f64::consts::PI {
             return refused(format!("{bond}, and with steps of {step} its motion diverges"), help);

@@ -222,8 +222,9 @@ fn a_time_step_is_asked_for_by_what_it_has_to_follow() {
     // A carbonyl vibrates once in 20 fs.
     let said = time_step(&step("5 fs"), &rigid).unwrap().unwrap();
     assert!(said.contains("less than five time steps of 5 fs"), "{said}");
+    assert!(said.ends_with(": take a shorter step"), "{said}");
     let message = time_step(&step("10 fs"), &rigid).unwrap_err().to_string();
-    assert!(message.contains("its motion diverges"), "{message}");
+    assert!(message.contains("its motion diverges (take a shorter step)"), "{message}");
     let message = time_step(&step("0.1 ps"), &rigid).unwrap_err().to_string();
     assert!(message.contains("found 0.1 ps, with atoms of 1.008 u: is it in fs?"), "{message}");
     // Bonds to hydrogen vibrate once in 9 to 11 fs.
