@@ -301,6 +301,7 @@ fn tasks_of_a_queue_get_the_signal_and_the_advice_repeats_all_options() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let again = format!("--output '{}' --threads 2 --device cpu --max-hours 5\n", out.display());
     assert!(script.contains(&again) && script.contains("#SBATCH --signal=B:TERM@120\n"), "{script}");
+    assert!(script.contains("#SBATCH --time=05:00:00\n"), "{script}");
     let path = place.path().join("script.sh");
     std::fs::write(&path, script).unwrap();
     let task = |steps: &mut dyn FnMut(&mut std::process::Child)| {

@@ -353,6 +353,49 @@ fn a_slurm_script_names_every_run() {
     assert!(checked.wait().unwrap().success());
 }
 
+/// They go on in one process. A structure that the job makes first need not be there yet.
+#[test]
+fn a_slurm_script_of_runs_that_swap_their_ph_is_one_job() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let titration = format!("[titration]\nlibrary = [\"{}\"]\n", library(folder.path()).display());
+    let start = std::fs::read_to_string(job(folder.path(), 6, &format!("{titration}ph = 4.0\n"))).unwrap();
+    let start = start.replace("folder = \"out\"", "folder = \"start_2\"");
+    let glu = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good/glu/glu.gro");
+    let write = |second: &str| {
+        let structures = format!("structures = [\"{}\", \"{second}/final.gro\"]\nreplicas = 2", glu.display());
+        job(folder.path(), 10, &format!("{titration}\n[titrate]\nph = [4.0, 4.2]\nexchange = \"4 fs\"\n{structures}\n"))
+    };
+    let print = |job: &Path, option: &str| {
+        octitrate(&["titrate", job.to_str().unwrap(), option, "--device", "cpu", "--threads", "1"])
+    };
+    let elsewhere = print(&write("start_2"), "--slurm");
+    assert!(!elsewhere.status.success() && elsewhere.stdout.is_empty(), "nothing makes start_2/final.gro");
+    std::fs::write(folder.path().join("start_2.toml"), start).unwrap();
+    let job = write("start_2");
+    let output = print(&job, "--slurm");
+    let script = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success() && !folder.path().join("out").exists(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(
+        script.contains("#SBATCH --cpus-per-task=1\n") && !script.contains("array") && script.ends_with("}\"\n"),
+        "{script}"
+    );
+    let path = folder.path().join("script.sh");
+    std::fs::write(&path, script).unwrap();
+    let ran = Command::new("bash").arg(&path).output().unwrap();
+    assert!(
+        ran.status.success() && folder.path().join("out/report.html").exists(),
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+    // HyperQueue deals out tasks.
+    let refused = print(&job, "--hyperqueue");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--slurm prints a script of one job"));
+}
+
 /// What its runs would refuse is said before anything is written.
 #[test]
 fn a_script_for_a_queue_is_not_written_for_sites_that_are_not_there() {

@@ -98,7 +98,8 @@ Example:
   octitrate titrate glu.toml
   octitrate titrate glu.toml --device cuda:0 --jobs 32
   octitrate titrate glu.toml --slurm > glu.sbatch
-The last one prints a Slurm array; call titrate again when its runs are done.")]
+The last one prints a Slurm array; call titrate again when its runs are done.
+Of runs that swap their pH it prints one job, which makes the table itself.")]
     Titrate(WorkflowArguments),
 
     /// Calibrate V_MM of a model compound: fixed-λ windows, a polynomial fit, a library entry.
@@ -269,7 +270,7 @@ pub struct RunArguments {
 }
 
 /// `titrate`, and `calibrate` of a job.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct WorkflowArguments {
     /// The job.
     #[arg(value_name = "JOB.toml")]
@@ -291,7 +292,7 @@ pub struct WorkflowOptions {
     /// Show no messages but errors.
     #[arg(short, long)]
     pub quiet: bool,
-    /// Write the folders and print a Slurm array script instead of running.
+    /// Write the folders and print a Slurm array script instead of running; its time is --max-hours. Of runs that swap their pH it is the script of one job.
     #[arg(long)]
     pub slurm: bool,
     /// Write the folders and print a script that submits the runs to HyperQueue instead of running.

@@ -1,8 +1,9 @@
 //! `titrate` and `calibrate`: jobs that are made of many runs.
 
 use super::arguments::WorkflowArguments;
-use super::job::{check_is_one_run, executable, job, make_room, signals, warn};
+use super::job::{check_is_one_run, executable, job, make_room, signals, warn, with_results_in};
 use octitrate::backend::choice::{Choice, Gpus};
+use octitrate::config::Config;
 use octitrate::error::{Error, Result};
 use octitrate::invocation::quoted;
 use octitrate::output::progress::Log;
@@ -11,7 +12,7 @@ use octitrate::propagate::Propagate;
 use octitrate::signals::Stop;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::calibrate::CalibrationPlan;
-use octitrate::workflow::children::{Child, Queue, Scheduler};
+use octitrate::workflow::children::{Child, Queue, Scheduler, alone};
 use octitrate::workflow::exchange;
 use octitrate::workflow::many::{self, Host, Many};
 use octitrate::workflow::starts;
@@ -34,7 +35,13 @@ struct Call<'a> {
 pub fn titrate(arguments: &WorkflowArguments, device: Choice, threads: Option<u32>) -> Result<ExitCode> {
     let stop = signals(arguments.how.limits.max_hours, false)?;
     let call = Call { arguments, device, threads, stop: &stop };
-    // A script for a queue is written at once or not at all.
+    // A script for a queue is written at once or not at all; that of one job can be written before there are structures, which it makes itself.
+    if arguments.how.slurm
+        && let Some(config) = starts::without(&arguments.job)
+        && config.titrate.as_ref().is_some_and(|titrate| titrate.exchange.is_some())
+    {
+        return call.in_one_job(config);
+    }
     if arguments.scheduler().is_none() && !call.make_starts()? {
         return Ok(ExitCode::from(stop.exit_status()));
     }
@@ -44,7 +51,7 @@ pub fn titrate(arguments: &WorkflowArguments, device: Choice, threads: Option<u3
         return independent(&plan, &call);
     }
     if let Some((_, option)) = arguments.scheduler() {
-        let help = format!("submit the command itself as one job, without {option}");
+        let help = format!("start the command itself, without {option}; --slurm prints a script of one job that does");
         return Err(config.error_at("titrate.exchange", "runs that swap their pH go on in one process", help));
     }
     let executable = executable()?;
@@ -76,7 +83,9 @@ fn independent(plan: &dyn Many, call: &Call) -> Result<ExitCode> {
             Choice::Cuda(_) => Choice::Cuda(Gpus::one(0)),
             _ => Choice::Cpu,
         };
-        let (again, within) = (call.again(&executable, plan, call.device)?, call.again(&executable, plan, of_task)?);
+        let command = plan.batch().command;
+        let (again, within) =
+            (call.again(&executable, command, call.device)?, call.again(&executable, command, of_task)?);
         let queue = Queue {
             scheduler,
             executable: &executable,
@@ -153,13 +162,32 @@ impl Call<'_> {
         Ok(done)
     }
 
+    /// Prints the script for Slurm of a titration whose runs swap their pH, after what the first run would refuse. Nothing is written.
+    fn in_one_job(&self, mut config: Config) -> Result<ExitCode> {
+        // Structures that the job makes first need not be there yet; all others must.
+        if starts::missing(&self.arguments.job).is_empty() {
+            config = Config::load(&self.arguments.job)?;
+        }
+        let config = with_results_in(self.arguments.output.as_deref(), config)?;
+        let plan = TitrationPlan::new(config, self.arguments.how.jobs)?;
+        plan.check_sites(&Simulation::new(plan.batch().first())?.describe())?;
+        let (name, limits) = (plan.batch().command, self.arguments.how.limits);
+        // Device, threads and the limit of time are those of the job of Slurm, whose end is known.
+        let mut bare = self.arguments.clone();
+        bare.how.limits.max_hours = None;
+        let call = Call { arguments: &bare, device: Choice::Auto, threads: None, stop: self.stop };
+        let command = call.again(&executable()?, name, Choice::Auto)?;
+        screen::print(&alone(name, &command, self.device, self.threads.unwrap_or(8), limits.max_hours))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
     /// The command as it was called, to be called again from anywhere on this device; without `--slurm`, `--hyperqueue` and `--force`.
-    fn again(&self, executable: &Path, plan: &dyn Many, device: Choice) -> Result<String> {
+    fn again(&self, executable: &Path, command: &str, device: Choice) -> Result<String> {
         let absolute = |path: &Path| {
             let path = std::path::absolute(path).map_err(|e| Error::file(path, "find", e))?;
             Ok::<_, Error>(quoted(&path.display().to_string()))
         };
-        let mut words = vec![absolute(executable)?, plan.batch().command.into(), absolute(&self.arguments.job)?];
+        let mut words = vec![absolute(executable)?, command.into(), absolute(&self.arguments.job)?];
         if let Some(output) = &self.arguments.output {
             words.extend(["--output".into(), absolute(output)?]);
         }

@@ -19,4 +19,5 @@ pub use concurrency::Concurrency;
 pub use crew::run_all;
 pub use process::Processes;
 pub use runner::{End, Runner, Working};
+pub use slurm::alone;
 pub use thread::Threads;

@@ -1,10 +1,48 @@
-//! Tasks of a Slurm array.
+//! Tasks of a Slurm array, and the one job of runs that swap their pH.
 
 use super::array::{TaskArray, Tasks};
+use crate::backend::choice::{Choice, Gpus};
 use crate::invocation::quoted;
 
 /// Seconds before its end at which a task gets the signal to write its checkpoint.
 const WARNING: u32 = 120;
+
+/// Hours of a job where no limit is given.
+const DAY: f64 = 24.0;
+
+/// Said where nobody chose a device: the machine on which the script is printed mostly has no GPU.
+const NO_GPU: &str = "# No GPU is asked for: octitrate asks for one with --device cuda:0 beside --slurm.\n";
+
+/// A time as `sbatch` takes it, to whole seconds.
+fn time(hours: Option<f64>) -> String {
+    let seconds = (hours.unwrap_or(DAY) * 3600.0).round().max(60.0) as u64;
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+/// The script for `sbatch` of a command that computes by itself: runs that swap their pH go on in one process, on all GPUs that its job is given.
+/// `command`: its words without a device and a number of threads.
+pub fn alone(name: &str, command: &str, device: Choice, threads: u32, max_hours: Option<f64>) -> String {
+    let (gpu, device) = match device {
+        Choice::Cuda(gpus) => (format!("#SBATCH --gres=gpu:{}\n", gpus.named().len().max(1)), Choice::Cuda(Gpus::ALL)),
+        other => (String::new(), other),
+    };
+    format!(
+        r#"#!/bin/bash
+#SBATCH --job-name={name}
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task={threads}
+{gpu}#SBATCH --time={time}
+#SBATCH --signal=B:TERM@{WARNING}
+#SBATCH --requeue
+
+{hint}# All runs go on in one process, because they swap their pH. At the time limit it writes its checkpoint: submit this script again to continue it,
+# until the table of pKa values stands at the end of what it says.
+exec {command} --device {device} --threads "${{SLURM_CPUS_PER_TASK:-{threads}}}"
+"#,
+        time = time(max_hours),
+        hint = if device == Choice::Auto { NO_GPU } else { "" },
+    )
+}
 
 impl TaskArray<'_> {
     /// The script for `sbatch`.
@@ -26,18 +64,20 @@ impl TaskArray<'_> {
 #SBATCH --array=1-{count}
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task={threads}
-{gpu}#SBATCH --time=24:00:00
+{gpu}#SBATCH --time={time}
 #SBATCH --output={folder}/slurm-%a.out
 #SBATCH --signal=B:TERM@{WARNING}
 #SBATCH --requeue
 
-# {what} A run that reaches the time limit writes its checkpoint: submit this script again to continue it.
+{hint}# {what} A run that reaches the time limit writes its checkpoint: submit this script again to continue it.
 # When all are done, evaluate them with:
 #   {again}
 {pick}exec {executable} run --quiet --device {device} --threads "${{SLURM_CPUS_PER_TASK:-1}}" "${{jobs[@]}}"
 "#,
             name = self.name,
             threads = self.queue.threads,
+            time = time(self.queue.max_hours),
+            hint = if self.queue.device == Choice::Auto { NO_GPU } else { "" },
             folder = quoted(&self.folder.display().to_string()),
             again = self.queue.again,
             executable = quoted(&self.queue.executable.display().to_string()),
@@ -50,7 +90,7 @@ impl TaskArray<'_> {
 mod tests {
     use crate::backend::choice::{Choice, Gpus};
     use crate::config::Jobs;
-    use crate::workflow::children::{Child, Queue, Scheduler, TaskArray};
+    use crate::workflow::children::{Child, Queue, Scheduler, TaskArray, alone};
     use std::path::Path;
 
     fn queue(device: Choice, threads: u32) -> Queue<'static> {
@@ -107,9 +147,46 @@ mod tests {
         let plain = script(Choice::Cpu);
         assert!(plain.contains(" run --quiet --device cpu --threads ") && !plain.contains("gres"), "{plain}");
         assert!(plain.contains("#SBATCH --cpus-per-task=4\n") && plain.contains("#SBATCH --signal=B:TERM@120\n"));
-        assert!(script(Choice::Auto).contains(" run --quiet --device auto --threads "));
+        let auto = script(Choice::Auto);
+        assert!(
+            auto.contains(" run --quiet --device auto --threads ") && auto.contains("\n# No GPU is asked for: "),
+            "{auto}"
+        );
+        assert!(!plain.contains("No GPU"), "{plain}");
         let gpu = script(Choice::Cuda(Gpus::one(3)));
         assert!(gpu.contains("\n#SBATCH --gres=gpu:1\n#SBATCH --time"), "{gpu}");
         assert!(gpu.contains(" run --quiet --device cuda:0 --threads "), "{gpu}");
+    }
+
+    #[test]
+    fn a_limit_of_time_is_that_of_the_task() {
+        let folder = temp_dir::TempDir::new().unwrap();
+        let script = |max_hours| {
+            let queue = Queue { max_hours, ..queue(Choice::Cpu, 1) };
+            TaskArray { children: &[], folder: folder.path(), name: "titrate", atoms: 1, queue: &queue }
+                .script()
+                .unwrap()
+        };
+        for (hours, time) in
+            [(None, "24:00:00"), (Some(2.5), "02:30:00"), (Some(100.0), "100:00:00"), (Some(0.001), "00:01:00")]
+        {
+            let script = script(hours);
+            assert!(script.contains(&format!("\n#SBATCH --time={time}\n")), "{script}");
+        }
+    }
+
+    #[test]
+    fn runs_that_swap_their_ph_are_one_job_on_all_its_gpus() {
+        let script = |device: &str| alone("titrate", "octitrate titrate job", device.parse().unwrap(), 8, Some(12.0));
+        let two = script("cuda:0-1");
+        assert!(two.contains("\n#SBATCH --gres=gpu:2\n#SBATCH --time=12:00:00\n"), "{two}");
+        assert!(
+            two.ends_with("exec octitrate titrate job --device cuda:all --threads \"${SLURM_CPUS_PER_TASK:-8}\"\n"),
+            "{two}"
+        );
+        assert!(script("cuda:all").contains("--gres=gpu:1\n"));
+        assert!(script("auto").contains("\n# No GPU is asked for: ") && !two.contains("No GPU"));
+        let cpu = script("cpu");
+        assert!(!cpu.contains("gres") && !cpu.contains("array") && cpu.contains(" --device cpu --threads "), "{cpu}");
     }
 }
