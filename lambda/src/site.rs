@@ -167,11 +167,9 @@ pub enum SiteError {
         reason: String,
     },
     /// All titratable residues are wanted and there are none.
-    #[error("nothing in the topology titrates{why}; the library knows: {known}")]
+    #[error("nothing in the topology titrates: {why}")]
     None {
-        /// Residue names of the library.
-        known: String,
-        /// The first groups with the reason why they do not; empty, or starts with ". ".
+        /// The group that comes nearest with its reason and the names of others, or which residues there are.
         why: String,
     },
     /// A request cannot be read.

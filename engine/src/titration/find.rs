@@ -15,6 +15,10 @@ pub(super) struct Found<'a> {
     pub request: Option<(usize, &'a config::SiteSettings)>,
 }
 
+/// What a job can do in which nothing titrates.
+const PROTONS: &str = "build what shall titrate with every proton that it can have, Glu as GLH, Asp as ASH, His as HIP, and Lys, Arg, Tyr and Cys as they are; \
+                       `octitrate prepare` of a PDB file does so, and `octitrate info` lists all names";
+
 /// The library of a job: entries of the files it names first, then the built-in ones.
 ///
 /// # Errors
@@ -44,6 +48,7 @@ pub(super) fn find<'a>(
         return match lambda::find_sites(topology, library, Selection::All) {
             Ok(sites) => Ok(sites.into_iter().map(|site| Found { site, request: None }).collect()),
             Err(lambda::site::SiteError::None { .. }) if alone => Ok(Vec::new()),
+            Err(e @ lambda::site::SiteError::None { .. }) => Err(config.error_at("titration", e.to_string(), PROTONS)),
             Err(e) => Err(refused(e)),
         };
     }

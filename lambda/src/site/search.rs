@@ -9,7 +9,7 @@ use super::matching::{has_all, match_entry, no_correction};
 use super::{ResidueNames, Selection, Site, SiteError, SiteKind, SiteRequest, untitrated};
 use crate::library::{Entry, EntryKind, SiteLibrary, Terminus};
 
-/// Groups that a message lists at most.
+/// Names that a message lists at most.
 const LISTED: usize = 5;
 
 /// Finds the sites of `topology` in the order of the topology ([`Selection::All`]) or of the requests. [`untitrated()`] tells which groups of
@@ -37,8 +37,7 @@ pub fn find_sites(
         }
     };
     if sites.is_empty() {
-        let why = untitrated(topology, library, &[]).iter().take(LISTED).map(|one| format!(". {one}")).collect();
-        return Err(SiteError::None { known: known_names(library), why });
+        return Err(SiteError::None { why: why_none(topology, library) });
     }
     let mut owner: BTreeMap<u32, &Site> = BTreeMap::new();
     for site in &sites {
@@ -53,6 +52,33 @@ pub fn find_sites(
     }
     name_apart(&names, &mut sites);
     Ok(sites)
+}
+
+/// Why there are no sites: the group that is nearest to one, a side chain that lacks something before an end or a disulfide, and the names of the others; or the names
+/// of the residues, where the library knows none of them.
+fn why_none(topology: &Topology, library: &SiteLibrary) -> String {
+    let mut left = untitrated(topology, library, &[]);
+    // An end has its entry before the name of the residue.
+    let is_end = |one: &super::Untitrated| library.entries.iter().any(|e| one.name.contains(&format!("{} ", e.name)));
+    left.sort_by_key(|one| (one.is_bonded, is_end(one)));
+    let listed = |names: &[&str]| match names.len() {
+        0..=LISTED => names.join(", "),
+        all => format!("{} and {} more", names[..LISTED].join(", "), all - LISTED),
+    };
+    let Some((nearest, others)) = left.split_first() else {
+        let mut names: Vec<&str> = Vec::new();
+        for residue in &topology.residues {
+            if !names.contains(&residue.name.as_str()) {
+                names.push(&residue.name);
+            }
+        }
+        return format!("the library knows none of its residues, {}", listed(&names));
+    };
+    let names: Vec<&str> = others.iter().map(|one| one.name.as_str()).collect();
+    match &names[..] {
+        [] => nearest.to_string(),
+        _ => format!("{nearest}. Nor do {}", listed(&names)),
+    }
 }
 
 /// Puts the entry in front of the names of side chains that are sites of one residue: a ligand may have several groups.
@@ -85,7 +111,7 @@ pub fn buffer_site(
     let names = ResidueNames::new(topology);
     let mut pieces = residues.iter().map(|&residue| match_entry(&names, entry, residue));
     let Some(mut site) = pieces.next().transpose()? else {
-        return Err(SiteError::None { known: known_names(library), why: String::new() });
+        return Err(SiteError::None { why: "no molecules are asked for".into() });
     };
     for piece in pieces {
         let piece = piece?;
