@@ -93,7 +93,7 @@ fn residues_are_sites_under_the_names_of_openmm() {
     // ff14SB has the charges of AMBER99SB-ILDN, and other torsions.
     let strict = job("ff14sb", TITRATION);
     let error = System::new(&strict).unwrap_err().to_string();
-    assert!(error.contains("parameters: group") && !error.contains("water:"), "{error}");
+    assert!(error.contains("parameters: dihedral ") && !error.contains("water:"), "{error}");
 }
 
 /// Without a factor of 1-4 pairs λ would move charges whose pairs are not known.

@@ -165,7 +165,7 @@ impl Sites {
         let of_forms = |site| variants(config, topology, &library, site);
         let mut variants: Vec<SiteVariants> = all.sites.iter().map(of_forms).collect::<Result<_>>()?;
         let conditions = all.conditions(config, topology, &library, temperature);
-        let corrections = all.corrections(config, settings, &conditions)?;
+        let corrections = all.corrections(config, settings, (topology, &library), &conditions)?;
         // After the fingerprints of the force field, which corrections were calibrated with.
         let eased = all.ease_rotamers(settings, topology, &mut variants);
         let moving = LambdaSettings {

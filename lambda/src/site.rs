@@ -17,6 +17,7 @@ use thiserror::Error;
 
 use crate::library::{Correction, Entry, SiteLibrary};
 
+mod likeness;
 mod links;
 mod matching;
 mod naming;
@@ -28,9 +29,10 @@ mod rotamers;
 mod search;
 mod torsions;
 mod untitrated;
+pub use likeness::{Difference, Likeness, known_terms, likeness};
 pub use matching::{atom_names, is_chain_end, no_correction};
 pub use pair_terms::pair_terms;
-pub use parameters::{Parameters, parameters};
+pub use parameters::{Parameters, Terms, parameters, terms};
 pub use place::{ResiduePlace, residue_number};
 pub use request::{ResidueNames, SiteRequest};
 pub use rotamers::ease_rotamers;

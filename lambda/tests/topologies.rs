@@ -9,7 +9,8 @@ use forcefield::topology::{BondConstraints, PeriodicDihedral, RyckaertBellemans}
 use lambda::SiteLibrary;
 use lambda::library::Entry;
 use lambda::site::{
-    Parameters, Selection, Site, SiteKind, buffer_site, find_sites, hold_torsions, pair_terms, parameters, untitrated,
+    Likeness, Parameters, Selection, Site, SiteKind, buffer_site, find_sites, hold_torsions, likeness, pair_terms,
+    parameters, terms, untitrated,
 };
 
 fn topology(name: &str) -> Topology {
@@ -295,4 +296,67 @@ fn pair_terms_of_the_model_compound_count_and_those_of_the_protein_do_not() {
     assert!(inside.is_some() && stronger.is_some() && outside.is_some());
     assert!(inside != stronger && inside != outside);
     assert_eq!(with(chloride, 1.3), None);
+}
+
+/// The numbers of the built-in corrections, which jobs with roundings of them are compared with: those of the model compounds that the corrections were made with, and
+/// their fingerprints are the ones that the corrections recorded.
+///
+/// `OCTITRATE_WRITE_PARAMETERS=1 cargo test --release -p octitrate-lambda --test integration numbers_of_the_built_in` writes the file anew.
+#[test]
+fn the_numbers_of_the_built_in_corrections_are_kept() {
+    let library = SiteLibrary::builtin().unwrap();
+    let mut text = String::from(
+        "What the force field says of the model compounds of the built-in corrections besides charges, by fingerprints (lambda/src/site/likeness.rs).\n\
+         Written by lambda/tests/topologies.rs.\n",
+    );
+    let mut made = Vec::new();
+    let mut add = |fingerprint: &str, what: String, lines: &[String]| {
+        if !text.contains(&format!("[{fingerprint}]")) {
+            text += &format!("\n[{fingerprint}] {what}\n{}\n", lines.join("\n"));
+        }
+    };
+    for file in [
+        "01-glu/glu",
+        "02-asp/asp",
+        "04-his/his",
+        "05-lys/lys",
+        "06-arg/arg",
+        "07-tyr/tyr",
+        "08-cys/cys",
+        "09-glu3/glu3",
+        "10-asp3/asp3",
+        "11-nterm/nterm",
+        "12-cterm/cterm",
+    ] {
+        let mut top = topology(file);
+        let sites = all(&top);
+        hold_torsions(&mut top, &library, &sites);
+        let water = (0..).zip(&top.residues).find(|(_, residue)| residue.name == "SOL").unwrap().0;
+        let buffer = buffer_site(&top, &library, "SOL", &[water]).unwrap();
+        for site in [&sites[0], &buffer] {
+            let found = terms(&top, site.entry_in(&library).unwrap(), site.residues[0]);
+            let prints = found.fingerprints();
+            let made_with = site.correction.calibration().unwrap().provenance.conditions.clone().unwrap();
+            assert_eq!(
+                (&prints.own, &prints.attached),
+                (&made_with.parameters, &made_with.attached),
+                "{file}: {}",
+                site.entry
+            );
+            add(&prints.own, format!("{} for {}", site.entry, site.force_field), &found.own);
+            if let (Some(fingerprint), Some(lines)) = (&prints.attached, &found.attached) {
+                add(fingerprint, "joint to the backbone".into(), lines);
+            }
+            made.push((file, found, made_with));
+        }
+    }
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("library/parameters.txt");
+    if std::env::var_os("OCTITRATE_WRITE_PARAMETERS").is_some() {
+        return std::fs::write(&path, &text).unwrap();
+    }
+    assert!(std::fs::read_to_string(path).unwrap() == text, "library/parameters.txt is not what the topologies say");
+    for (file, found, made_with) in made {
+        let same = likeness(&found, &made_with.parameters, made_with.attached.as_deref());
+        assert!(matches!(same, Likeness::Rounded { largest: 0.0, .. }), "{file}: {same:?}");
+    }
 }

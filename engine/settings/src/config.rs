@@ -46,7 +46,7 @@ pub use thermostat::{Thermostat, ThermostatKind};
 pub use titrate::{Jobs, Titrate};
 pub use titration::barrier::{AdaptingBarrier, Barrier};
 pub use titration::buffer::{ChargeBuffer, Molecules};
-pub use titration::mismatch::Mismatch;
+pub use titration::mismatch::{Allowed, Mismatch};
 pub use titration::site::{SiteSettings, Start};
 pub use titration::{Compensation, Coordinate, CoordinateCount, Interpolation, PhTerm, Titration};
 pub use values::{Range, Values};

@@ -5,7 +5,7 @@ use forcefield::Topology;
 use forcefield::solvent::{solvent, solvent_molecule};
 use lambda::SiteLibrary;
 use lambda::library::Conditions;
-use lambda::site::{Site, SiteKind, pair_terms, parameters};
+use lambda::site::{Likeness, Site, SiteKind, pair_terms, parameters, terms};
 use std::ops::Range;
 
 /// Whether the bracket of Hamiltonian interpolation holds the site's own periodic images.
@@ -77,6 +77,18 @@ pub(super) fn of_site(
         (conditions.interpolation, conditions.images) = ("charge".into(), false);
     }
     conditions
+}
+
+/// How the parameters of a site, whose fingerprints are in `job`, compare to those that its correction was made with.
+pub(super) fn likeness(topology: &Topology, library: &SiteLibrary, site: &Site, job: &Conditions) -> Likeness {
+    let made_with = site.correction.calibration().and_then(|one| one.provenance.conditions.as_ref());
+    let (Some(entry), Some(made_with)) = (site.entry_in(library), made_with) else { return Likeness::Unknown };
+    let attached = made_with.attached.as_ref().filter(|_| job.attached.is_some());
+    if job.parameters == made_with.parameters && (attached.is_none() || job.attached.as_ref() == attached) {
+        return Likeness::Same;
+    }
+    let ours = terms(topology, entry, site.residues[0]);
+    lambda::site::likeness(&ours, &made_with.parameters, made_with.attached.as_deref())
 }
 
 /// The word that a job file has for it.

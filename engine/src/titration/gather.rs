@@ -5,7 +5,7 @@ use super::bias::Recipe;
 use super::buffer::{self, ChargeBuffer, Demand};
 use super::conditions;
 use super::find::Found;
-use super::mismatch::{self, Checked};
+use super::mismatch::{self, Checked, Used};
 use super::warnings::background;
 use super::{coordinate, reachable, site_motion};
 use crate::config::{self, Config};
@@ -159,15 +159,22 @@ impl Gathered {
         &mut self,
         config: &Config,
         settings: &config::Titration,
+        (topology, library): (&Topology, &SiteLibrary),
         conditions: &[Conditions],
     ) -> Result<Vec<String>> {
         // The windows of a calibration hold its buffer, and the free runs after them need its correction.
         let is_used = |index: usize| {
             self.sites[index].is_buffer() && is_free(settings) || self.recipes.iter().any(|one| one.index == index)
         };
-        let used = (0..self.sites.len()).filter(|&index| is_used(index));
-        let used = used.map(|index| (&self.sites[index], &conditions[index]));
-        let Checked { warnings, facts: mut corrections } = mismatch::check(config, &settings.allow_mismatch, used)?;
+        let used: Vec<Used<'_>> = (0..self.sites.len())
+            .filter(|&index| is_used(index))
+            .map(|index| {
+                let (site, job) = (&self.sites[index], &conditions[index]);
+                Used { site, job, likeness: conditions::likeness(topology, library, site, job) }
+            })
+            .collect();
+        let checked = mismatch::check(config, &settings.allow_mismatch, topology, &used)?;
+        let Checked { warnings, facts: mut corrections } = checked;
         self.warnings.extend(warnings);
         corrections.append(&mut self.offsets);
         Ok(corrections)

@@ -14,6 +14,9 @@
 //! | `parameters` | Lennard-Jones, angles, torsions of the group | up to the size of the torsions |
 //! | `pairs` | Lennard-Jones pairs beside the combination rule (CUFIX) in its model compound | 3 kJ/mol for a contact of amine and carboxyl |
 //!
+//! A name alone allows a difference from all corrections, `parameters of glu` from those of one entry. Parameters that differ only by the rounding of files
+//! ([`lambda::site::likeness`]) are the same: a fact tells of them.
+//!
 //! Coordinates of λ, masses, barriers and thermostats do not enter, since F is an average at fixed weights. Neither does the size of the box: with the
 //! images left to the whole system, whose solvent screens them, F does not depend on it. A buffer always has interpolated charges and is always calibrated alone.
 //!
@@ -24,11 +27,12 @@
 //!
 //! Entries of versions that recorded no [`Conditions`] tell some of it in words, which are compared where they can be read.
 
-use crate::config::{Config, Mismatch};
+use crate::config::{Allowed, Config, Mismatch};
 use crate::error::Result;
+use forcefield::Topology;
 use forcefield::solvent::known_waters;
 use lambda::library::{Calibration, Conditions, Provenance};
-use lambda::site::Site;
+use lambda::site::{Likeness, ResidueNames, Site};
 use std::collections::BTreeMap;
 
 /// Difference of temperatures (K) that is let pass. dF/dT is minus the entropy of losing the proton's charge in water, of the order of
@@ -49,6 +53,8 @@ struct Difference {
     what: What,
     job: String,
     calibration: String,
+    /// More about it, behind the names of the entries.
+    more: String,
 }
 
 /// What differs.
@@ -69,61 +75,124 @@ pub(super) struct Checked {
     pub facts: Vec<String>,
 }
 
-/// Checks the corrections of `sites`, each with the conditions of the job.
+/// A site that uses its correction, with the conditions of the job and how its parameters compare to those that the correction was made with.
+pub(super) struct Used<'a> {
+    pub site: &'a Site,
+    pub job: &'a Conditions,
+    pub likeness: Likeness,
+}
+
+/// Checks the corrections of `sites` in `topology`, each with the conditions of the job.
 ///
 /// # Errors
-/// Everything that differs and is not allowed, in one message.
-pub(super) fn check<'a>(
-    config: &Config,
-    allowed: &[Mismatch],
-    sites: impl IntoIterator<Item = (&'a Site, &'a Conditions)>,
-) -> Result<Checked> {
+/// Everything that differs and is not allowed, in one message, with the sites that could titrate without the others.
+pub(super) fn check(config: &Config, allowed: &[Allowed], topology: &Topology, sites: &[Used<'_>]) -> Result<Checked> {
     let mut found: BTreeMap<Difference, Vec<&str>> = BTreeMap::new();
     let mut facts = BTreeMap::new();
-    for (site, job) in sites {
+    let mut lacking: Vec<&Site> = Vec::new();
+    let is_refused = |what: What, entry: &str| match what {
+        What::Refused(name) => !allowed.iter().any(|one| one.covers(name, entry)),
+        What::Warned(_) => false,
+    };
+    for Used { site, job, likeness } in sites {
         let Some(calibration) = site.correction.calibration() else { continue };
-        facts.entry(site.entry.as_str()).or_insert_with(|| format!("{}: {}", site.entry, origin(calibration)));
-        for difference in differences(job, &calibration.provenance, site.is_buffer()) {
+        facts.entry(site.entry.as_str()).or_insert_with(|| {
+            format!("{}: {}{}", site.entry, origin(calibration), roundings(likeness).unwrap_or_default())
+        });
+        for difference in differences(job, &calibration.provenance, likeness, site) {
+            if is_refused(difference.what, &site.entry) && lacking.last() != Some(site) {
+                lacking.push(site);
+            }
             let entries = found.entry(difference).or_default();
             if !entries.contains(&site.entry.as_str()) {
                 entries.push(&site.entry);
             }
         }
     }
-    let words = |(difference, entries): (&Difference, &Vec<&str>)| {
-        let Difference { what, job, calibration } = difference;
+    let words = |difference: &Difference, entries: &[&str]| {
+        let Difference { what, job, calibration, more } = difference;
         let name = match what {
             What::Refused(name) => name.name(),
             What::Warned(name) => name,
         };
-        let words = format!("{name}: {job} in this job, {calibration} in the calibration of {}", entries.join(", "));
+        let words =
+            format!("{name}: {job} in this job, {calibration} in the calibration of {}{more}", entries.join(", "));
         if *what == What::Warned("compensation") { format!("{words} ({COMPENSATION})") } else { words }
     };
-    let is_refused = |what: What| matches!(what, What::Refused(name) if !allowed.contains(&name));
-    let (refused, warned): (Vec<_>, Vec<_>) = found.iter().partition(|(difference, _)| is_refused(difference.what));
-    if refused.is_empty() {
-        let warnings = warned.into_iter().map(|one| format!("corrections V_MM of other conditions: {}", words(one)));
-        return Ok(Checked { warnings: warnings.collect(), facts: facts.into_values().collect() });
-    }
-    let mut names: Vec<String> = Vec::new();
-    for (difference, _) in &refused {
-        if let What::Refused(name) = difference.what {
-            let name = format!("\"{}\"", name.name());
+    let (mut refused, mut names, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    for (difference, entries) in &found {
+        let (not_allowed, told): (Vec<&str>, Vec<&str>) =
+            entries.iter().partition(|entry| is_refused(difference.what, entry));
+        if !told.is_empty() {
+            warnings.push(format!("corrections V_MM of other conditions: {}", words(difference, &told)));
+        }
+        let What::Refused(name) = difference.what else { continue };
+        if !not_allowed.is_empty() {
+            refused.push(words(difference, &not_allowed));
+        }
+        for entry in not_allowed {
+            let of = is_of_group(name).then(|| entry.to_string());
+            let name = format!("\"{}\"", Allowed { what: name, of });
             if !names.contains(&name) {
                 names.push(name);
             }
         }
     }
-    let message = format!(
-        "the corrections V_MM were made under other conditions: {}",
-        refused.into_iter().map(words).collect::<Vec<_>>().join("; ")
-    );
+    if refused.is_empty() {
+        return Ok(Checked { warnings, facts: facts.into_values().collect() });
+    }
+    let message = format!("the corrections V_MM were made under other conditions: {}", refused.join("; "));
+    let all: Vec<&Site> = sites.iter().map(|one| one.site).collect();
     let help = format!(
         "run `octitrate calibrate` under the conditions of this job and name the files it writes in titration.library, or set \
-         titration.allow_mismatch = [{}]",
-        names.join(", ")
+         titration.allow_mismatch = [{}]{}",
+        names.join(", "),
+        without(topology, &all, &lacking).unwrap_or_default()
     );
     Err(config.error_at("titration", message, help))
+}
+
+/// Whether something differs for some groups and not for others of a job.
+fn is_of_group(what: Mismatch) -> bool {
+    matches!(what, Mismatch::Parameters | Mismatch::Pairs)
+}
+
+/// What to write so that the sites titrate that lack nothing; `None` if there are none, or if the buffer lacks something.
+fn without(topology: &Topology, all: &[&Site], lacking: &[&Site]) -> Option<String> {
+    if lacking.iter().any(|site| site.is_buffer()) {
+        return None;
+    }
+    let rest: Vec<&Site> = all.iter().filter(|site| !site.is_buffer() && !lacking.contains(*site)).copied().collect();
+    let names = ResidueNames::new(topology);
+    let mut requests: Vec<String> = Vec::new();
+    for site in &rest {
+        let residue = &topology.residues[site.residues[0] as usize].name;
+        // The name alone asks for every side chain of it.
+        let of_name = |site: &&&Site| topology.residues[site.residues[0] as usize].name == *residue;
+        let is_side_chain = |site: &&Site| site.name == names.of(site.residues[0]).to_string();
+        let there = topology.residues.iter().filter(|one| one.name == *residue).count();
+        let is_whole = rest.iter().filter(of_name).filter(|site| is_side_chain(site)).count() == there;
+        let request = if is_side_chain(site) && is_whole { residue } else { &site.name };
+        if !requests.contains(request) {
+            requests.push(request.clone());
+        }
+    }
+    if requests.is_empty() {
+        return None;
+    }
+    let requests: Vec<String> = requests.iter().map(|name| format!("{{ residue = \"{name}\" }}")).collect();
+    let lacking: Vec<&str> = lacking.iter().map(|site| site.name.as_str()).collect();
+    Some(format!(
+        "; or let the others titrate alone: site = [{}] in [titration] leaves {} as built, with all protons at every pH",
+        requests.join(", "),
+        lacking.join(", ")
+    ))
+}
+
+/// What is said of parameters that differ by rounding alone.
+fn roundings(likeness: &Likeness) -> Option<String> {
+    let Likeness::Rounded { largest, term } = likeness else { return None };
+    Some(format!(", the parameters of this job but for rounding: {largest:.0e} of {term} at most"))
 }
 
 /// Where a correction comes from, in a line.
@@ -138,11 +207,12 @@ fn origin(calibration: &Calibration) -> String {
 }
 
 /// Everything that differs between the conditions of a site and those of its correction.
-fn differences(job: &Conditions, provenance: &Provenance, is_buffer: bool) -> Vec<Difference> {
+fn differences(job: &Conditions, provenance: &Provenance, likeness: &Likeness, site: &Site) -> Vec<Difference> {
+    let is_buffer = site.is_buffer();
     let mut found = Vec::new();
     let mut unless = |same: bool, what: What, job: &str, calibration: &str| {
         if !same {
-            found.push(Difference { what, job: job.into(), calibration: calibration.into() });
+            found.push(Difference { what, job: job.into(), calibration: calibration.into(), more: String::new() });
         }
     };
     let refused = What::Refused;
@@ -198,18 +268,34 @@ fn differences(job: &Conditions, provenance: &Provenance, is_buffer: bool) -> Ve
     unless(same, refused(Mismatch::Boundary), &job.boundary, &calibration.boundary);
     let alike = is_buffer || !same || job.compensation == calibration.compensation;
     unless(alike, What::Warned("compensation"), &job.compensation, &calibration.compensation);
-    let same = job.parameters == calibration.parameters;
-    let (ours, theirs) = (format!("group {}", job.parameters), format!("group {}", calibration.parameters));
-    unless(same, refused(Mismatch::Parameters), &ours, &theirs);
-    if let (Some(ours), Some(theirs)) = (&job.attached, &calibration.attached) {
-        let words = |hash: &String| format!("joint to the backbone {hash}");
-        unless(ours == theirs, refused(Mismatch::Parameters), &words(ours), &words(theirs));
+    if let Likeness::Unknown = likeness {
+        let same = job.parameters == calibration.parameters;
+        let (ours, theirs) = (format!("group {}", job.parameters), format!("group {}", calibration.parameters));
+        unless(same, refused(Mismatch::Parameters), &ours, &theirs);
+        if let (Some(ours), Some(theirs)) = (&job.attached, &calibration.attached) {
+            let words = |hash: &String| format!("joint to the backbone {hash}");
+            unless(ours == theirs, refused(Mismatch::Parameters), &words(ours), &words(theirs));
+        }
     }
     let [ours, theirs] = [job, calibration].map(|one| match &one.pairs {
         Some(hash) => format!("pairs of their own {hash}"),
         None => "the combination rule for all pairs".into(),
     });
     unless(job.pairs == calibration.pairs, refused(Mismatch::Pairs), &ours, &theirs);
+    if let Likeness::Different(other) = likeness {
+        let numbers = |side: &Option<String>| side.clone().unwrap_or_else(|| "nothing".into());
+        let ours = format!("{} {}", other.term, numbers(&other.ours));
+        let also = match other.count - 1 {
+            0 => String::new(),
+            more => format!(", and {more} more of {} terms", other.of),
+        };
+        found.push(Difference {
+            what: refused(Mismatch::Parameters),
+            job: ours,
+            calibration: numbers(&other.theirs),
+            more: format!("{} ({} is for {})", also, site.entry, site.force_field),
+        });
+    }
     found
 }
 

@@ -13,6 +13,8 @@
 //!
 //! Of a terminus, of a buffer, and of an entry without a backbone all atoms of the entry are the side chain. Masses do not change averages.
 //! Force constants of bonds do not enter because a run may hold bonds fixed.
+//!
+//! [`super::likeness`] compares the lines themselves where two fingerprints differ.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -33,8 +35,29 @@ pub struct Parameters {
     pub attached: Option<String>,
 }
 
-/// What the force field of `topology` says of residue `residue` in the part that `entry` describes.
+/// The lines that fingerprints are made of, sorted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// Of [`Parameters::own`].
+    pub own: Vec<String>,
+    /// Of [`Parameters::attached`].
+    pub attached: Option<Vec<String>>,
+}
+
+impl Terms {
+    /// Their fingerprints.
+    pub fn fingerprints(&self) -> Parameters {
+        Parameters { own: hash(self.own.clone()), attached: self.attached.clone().map(hash) }
+    }
+}
+
+/// Fingerprints of what the force field of `topology` says of residue `residue` in the part that `entry` describes.
 pub fn parameters(topology: &Topology, entry: &Entry, residue: u32) -> Parameters {
+    terms(topology, entry, residue).fingerprints()
+}
+
+/// What the force field of `topology` says of residue `residue` in the part that `entry` describes.
+pub fn terms(topology: &Topology, entry: &Entry, residue: u32) -> Terms {
     let by_name = atoms(topology, entry, residue).unwrap_or_default();
     let is_end = entry.terminus.is_none() && END_ATOMS.iter().any(|atom| by_name.contains_key(atom));
     let whole = entry.backbone.iter().all(|atom| by_name.contains_key(atom.as_str()));
@@ -45,11 +68,15 @@ pub fn parameters(topology: &Topology, entry: &Entry, residue: u32) -> Parameter
         .collect();
     let name = topology.residues[residue as usize].name.as_str();
     let group = Group::new(topology, entry, name, members);
-    let attached = (!is_end && whole && !entry.backbone.is_empty()).then(|| hash(group.terms(Part::Attached)));
+    let sorted = |mut lines: Vec<String>| {
+        lines.sort_unstable();
+        lines
+    };
+    let attached = (!is_end && whole && !entry.backbone.is_empty()).then(|| sorted(group.terms(Part::Attached)));
     let mut own = group.terms(Part::Own);
     own.extend(group.lennard_jones());
     own.extend(of_forms(entry, name));
-    Parameters { own: hash(own), attached }
+    Terms { own: sorted(own), attached }
 }
 
 /// Lines of the bonded terms that differ between the forms, which stand in the entry and not in the topology.

@@ -219,7 +219,7 @@ def finished(place: Path, *, quiet: bool, hint: bool) -> int:
         written = f"error: {place} is written, prepare.md in it says what was decided, but the job cannot be run yet; octitrate check {job} says:"
         said = answer.stderr.rstrip() or f"  nothing, and ended with status {answer.returncode}"
         print(f"\n{folded(written, sys.stderr, 7)}\n{said}", file=sys.stderr)
-        if hint and "× titration" in said:
+        if hint and ("V_MM" in said or "the library has" in said):
             print(folded(HINT, sys.stderr, 2), file=sys.stderr)
         return NOT_YET
     ready(place, quiet=quiet)

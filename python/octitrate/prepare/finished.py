@@ -33,6 +33,7 @@ from openmm import app, unit
 from openmm.app.internal.unitcell import reducePeriodicBoxVectors
 
 from .. import __version__
+from ..entries import BUILT_IN
 from ..errors import Refused
 from ..force_fields import FORCE_FIELDS
 from ..repeatable import platform
@@ -76,6 +77,9 @@ class Cutoffs:
             return [*lines, 'modifier = "potential-shift"', ""]
         return [*lines, 'modifier = "force-switch"', f'switch_start = "{self.switch:g} nm"', ""]
 
+
+ONE_HYDROGEN = {"ASH": "asp", "GLH": "glu"}
+"""Residues of AMBER with one hydrogen at their carboxyl group, and their entries."""
 
 CHARMM = (1.2, 1.0)
 """Cut-off and start of the switch of CHARMM36 and its relatives (Huang et al. 2017, doi:10.1038/nmeth.4067)."""
@@ -158,6 +162,11 @@ def take(args: argparse.Namespace, report: Report) -> Path:
     if known is not None:
         which = listed(sorted(Path(name).stem for name in entries), 12) if entries else "those that are built into the program"
         report.note(f"corrections V_MM for {known.called()} and {known.water}: {which}")
+        if acids := _without_correction(loaded.topology, known, entries):
+            report.warn(
+                f"{listed(acids)}: {known.called()} has no correction for Asp and Glu with one hydrogen, and that of AMBER99SB-ILDN, which has the same charges, is refused for its torsions; "
+                f"`octitrate prepare` of a PDB file with --force-field {known.name} builds them with a hydrogen on each oxygen, for which there are corrections"
+            )
     job = _job(files, args, loaded.cutoffs, start, [f"library/{name}" for name in entries], is_bilayer=is_bilayer)
     with folder:
         for name, text in entries.items():
@@ -171,6 +180,14 @@ def take(args: argparse.Namespace, report: Report) -> Path:
         opening = f"Taken over by octitrate {__version__} and OpenMM {openmm.version.version}; `octitrate check {shlex.quote(f'{place}/titrate.toml')}` says what titrates."
         folder.write("prepare.md", report.markdown(f"{files[0].name} and {files[1].name}", opening))
     return place
+
+
+def _without_correction(topology: Any, known: TitratableForceField, entries: dict[str, str]) -> list[str]:
+    """Residues ASH and GLH of a force field that has no entries for them: those that are built in are for AMBER99SB-ILDN."""
+    if known.name == BUILT_IN[0]:
+        return []
+    lacking = {name for name, entry in ONE_HYDROGEN.items() if not any(Path(file).stem == entry for file in entries)}
+    return [f"{residue.name} {residue.id}" for residue in topology.residues() if residue.name in lacking]
 
 
 def _force_field(args: argparse.Namespace) -> TitratableForceField | None:
@@ -340,7 +357,7 @@ pressure = "1 bar"{held}{coupling}
 
 [titration]
 {library}# allow_uncalibrated = true # where octitrate check names a correction that is preliminary: octitrate info NAME says why
-# allow_mismatch = ["parameters"] # where it names parameters that differ, and they are the same but for rounding
+# allow_mismatch = ["parameters of glu"] # where octitrate check names parameters that differ, and you know that it does not matter
 {BARRIER}
 {ROTAMERS}
 

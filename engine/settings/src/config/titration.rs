@@ -13,7 +13,7 @@ use super::quantity::{Energy, LambdaMass, Temperature, Time};
 use super::schema;
 use barrier::Barrier;
 use buffer::ChargeBuffer;
-use mismatch::Mismatch;
+use mismatch::Allowed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use site::SiteSettings;
@@ -56,11 +56,12 @@ pub struct Titration {
     /// wrong by what the correction is wrong. A site that moves and has no correction is refused in any case.
     pub allow_uncalibrated: bool,
     /// What may differ between this job and the calibrations of the corrections V_MM that it uses; each difference that is not named here is an
-    /// error, each that is named a warning. `octitrate info NAME` shows the conditions of an entry. Populations are wrong by what the correction
-    /// is wrong.
+    /// error, each that is named a warning. `"parameters of glu"` allows a difference from the calibration of one entry alone. Parameters that
+    /// differ by the rounding of files need no permission. `octitrate info NAME` shows the conditions of an entry. Populations are wrong by what
+    /// the correction is wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-absent" = "nothing may differ"))]
-    pub allow_mismatch: Vec<Mismatch>,
+    pub allow_mismatch: Vec<Allowed>,
     /// Whether a group that the library knows and that cannot titrate as it is built is an error, where every group is wanted (no
     /// `[[titration.site]]`). Otherwise it is listed with the reason.
     pub strict: bool,

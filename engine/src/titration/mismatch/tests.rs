@@ -1,6 +1,7 @@
 //! Each kind of mismatch is found, and nothing else with it.
 
 use super::*;
+use lambda::site::SiteKind;
 
 fn conditions() -> Conditions {
     Conditions {
@@ -44,7 +45,42 @@ fn names(job: &Conditions, provenance: &Provenance, is_buffer: bool) -> Vec<&'st
         What::Refused(name) => name.name(),
         What::Warned(name) => name,
     };
-    differences(job, provenance, is_buffer).into_iter().map(name).collect()
+    differences(job, provenance, &Likeness::Unknown, &site(is_buffer)).into_iter().map(name).collect()
+}
+
+/// A site of an entry "glu", or a buffer.
+fn site(is_buffer: bool) -> Site {
+    Site {
+        name: "GLH 2".into(),
+        entry: "glu".into(),
+        force_field: "amber99sb-ildn".into(),
+        residues: vec![0],
+        atoms: Vec::new(),
+        forms: Vec::new(),
+        pka: None,
+        correction: lambda::library::Correction::Uncalibrated,
+        kind: if is_buffer { SiteKind::Buffer { molecules: 1 } } else { SiteKind::Titratable },
+    }
+}
+
+/// Roundings are no difference, other numbers are one that is told by the worst of them.
+#[test]
+fn parameters_are_compared_by_their_numbers_where_they_are_known() {
+    let other = Conditions { parameters: "0000000000000000".into(), ..conditions() };
+    let recorded = provenance(Some(conditions()));
+    let found = |likeness: &Likeness| differences(&other, &recorded, likeness, &site(false));
+    let rounded = Likeness::Rounded { largest: 4e-4, term: "Lennard-Jones OW".into() };
+    assert_eq!(found(&rounded), []);
+    let said = ", the parameters of this job but for rounding: 4e-4 of Lennard-Jones OW at most";
+    assert_eq!(roundings(&rounded).as_deref(), Some(said));
+    assert_eq!(found(&Likeness::Unknown).len(), 1);
+    let (term, ours) = ("dihedral CA CB CG CD, 1-fold at 180°".to_string(), Some("5.7 kJ/mol".to_string()));
+    let different = lambda::site::Difference { count: 3, of: 96, term, ours, theirs: None };
+    let [one] = &found(&Likeness::Different(Box::new(different)))[..] else { panic!() };
+    assert_eq!(one.what, What::Refused(Mismatch::Parameters));
+    assert_eq!(one.job, "dihedral CA CB CG CD, 1-fold at 180° 5.7 kJ/mol");
+    assert_eq!(one.calibration, "nothing");
+    assert_eq!(one.more, ", and 2 more of 96 terms (glu is for amber99sb-ildn)");
 }
 
 /// A change of the conditions.
