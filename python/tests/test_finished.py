@@ -196,6 +196,25 @@ def test_the_cut_offs_are_those_of_the_files_that_octitrate_reads_itself(tmp_pat
     assert answer.returncode == 0 and "the job can be run" in answer.stdout, answer.stdout + answer.stderr
 
 
+def names(place: Path) -> set[str]:
+    return {row[5:10].strip() for row in (place / "system.gro").read_text().splitlines()[2:-1]}
+
+
+def test_residues_have_the_names_of_their_files(tmp_path: Path) -> None:
+    """OpenMM's readers call HIP, HID, HIE and HSD HIS, and GLH GLU: forms by which corrections and messages go. Both protons are HIP, whatever the file calls them."""
+    inputs = ROOT / "inputs/04-his"
+    text = (inputs / "his.top").read_text()
+    for name, expected in (("HIP", "HIP"), ("HSP", "HIP"), ("HID", "HID"), ("HSE", "HSE")):
+        (tmp_path / "his.top").write_text(text.replace("HIP", name))
+        taken(["--from", str(tmp_path / "his.top"), str(inputs / "his.gro")], tmp_path / f"top-{name}")
+        assert names(tmp_path / f"top-{name}") == {"ACE", expected, "NME", "HOH"}, name
+    psf = (FILES / "glh.psf").read_text()
+    for name, expected in (("GLH", "GLH"), ("HSP", "HIP"), ("HSD", "HSD")):
+        (tmp_path / "glh.psf").write_text(psf.replace("GLH", name))
+        taken(["--from", str(tmp_path / "glh.psf"), *PSF[2:]], tmp_path / f"psf-{name}")
+        assert names(tmp_path / f"psf-{name}") == {"ACE", expected, "NME", "HOH"}, name
+
+
 def test_a_dodecahedron_of_gromacs_is_taken_whatever_its_last_decimals_are(tmp_path: Path) -> None:
     """`gmx editconf -bt dodecahedron` rounds the edges by themselves: c may reach over half of a by 5e-6 nm, which OpenMM refuses. The lattice stays what it is."""
     inputs = ROOT / "inputs/01-glu"

@@ -241,10 +241,32 @@ def _gromacs(files: list[Path]) -> Loaded:
     for residue in top.topology.residues():  # the reader counts residues from 1; the structure has their numbers
         first = next(residue.atoms()).index
         residue.id = rows[first][:5].strip() if first < len(rows) - 1 else residue.id
+    _name_residues(top.topology, [fields[3] for name, count in top._molecules for _ in range(count) for fields in top._moleculeTypes[name].atoms])
     cutoffs = Cutoffs(1.0, None, "a .top does not say how, the .mdp of its runs does; 1.0 nm is GROMACS's default")
     if _has_urey_bradley(top):
         cutoffs = Cutoffs(*CHARMM, "the angles of the .top have Urey–Bradley terms, as CHARMM's have")
     return Loaded(top.topology, top, places * unit.nanometer, cutoffs)
+
+
+BOTH_PROTONS = {"HSP": "HIP", "HISH": "HIP"}
+"""What histidine with both protons is called by CHARMM and by GROMACS's OPLS-AA, and by corrections."""
+
+
+def _name_residues(topology: Any, names: list[str]) -> None:
+    """Calls residues as their file does, by a name for each atom: OpenMM's reader calls all forms of a residue alike, and HIP, HID and HIE come out as HIS. Histidine with
+    both protons is called HIP, under which its corrections for ff14SB, ff19SB and CHARMM36m are found. Water keeps the name by which OpenMM knows it."""
+    for residue in topology.residues():
+        name = names[next(residue.atoms()).index]
+        if residue.name != "HOH":
+            residue.name = BOTH_PROTONS.get(name, name)
+
+
+def _psf_names(path: Path) -> list[str]:
+    """The names of residues that a psf has, one for each atom: number, segment, number of the residue, its name, …"""
+    lines = path.read_text().splitlines()
+    start = next(number for number, line in enumerate(lines) if "!NATOM" in line)
+    count = int(lines[start].split()[0])
+    return [line.split()[3] for line in lines[start + 1 : start + 1 + count]]
 
 
 def _has_urey_bradley(top: Any) -> bool:
@@ -302,7 +324,9 @@ def _charmm(files: list[Path], args: argparse.Namespace) -> Loaded:
         return None if found is None else found.req / 10
 
     cutoffs = Cutoffs(*CHARMM, "a psf is of CHARMM, whose force fields were made so")
-    return Loaded(psf.topology, psf, coordinates.positions, cutoffs, (parameters,), bond)
+    topology = psf.topology  # made anew whenever the box changes
+    _name_residues(topology, _psf_names(files[0]))
+    return Loaded(topology, psf, coordinates.positions, cutoffs, (parameters,), bond)
 
 
 def _has_solute(topology: Any) -> bool:
