@@ -40,9 +40,9 @@ pub struct Fragments {
 }
 
 impl Fragments {
-    /// Fragments of a topology: harmonic bonds, constraints, rigid waters, virtual sites with their parents.
+    /// Fragments of a topology: harmonic bonds and distances, constraints, rigid waters, virtual sites with their parents.
     pub fn new(topology: &Topology) -> Self {
-        let bonds = topology.bonds.iter().map(|b| b.atoms);
+        let bonds = topology.bonds.iter().chain(&topology.distances).map(|b| b.atoms);
         let constraints = topology.constraints.iter().map(|c| c.atoms);
         let waters = topology.settles.iter().flat_map(|s| s.hydrogens.map(|h| [s.oxygen, h]));
         // All hang on the first parent: where the structure has a site is of no matter.

@@ -68,7 +68,7 @@ impl Bonded {
     /// forces are added to `f` (same length).
     pub fn evaluate(&self, top: &Topology, x: &[Vector3<f64>], f: &mut [Vector3<f64>]) -> BondedEnergies {
         let mut sum = BondedEnergies::default();
-        for bond in &top.bonds {
+        for bond in top.bonds.iter().chain(&top.distances) {
             sum.bonds += bond::evaluate(bond, x, f);
         }
         for angle in &top.angles {

@@ -23,7 +23,7 @@ pub use source::Symbols;
 
 use crate::topology::Topology;
 
-const BONDS: &str = "1 (harmonic)";
+const BONDS: &str = "1 (harmonic) and 6 (harmonic, without exclusions)";
 const CONSTRAINTS: &str = "1 (with exclusions), 2 (without)";
 const SETTLES: &str = "1";
 const ANGLES: &str = "1 (harmonic), 5 (Urey–Bradley)";

@@ -279,6 +279,8 @@ pub struct Topology {
     pub wells_14: BTreeMap<u32, Well>,
     /// Harmonic bonds.
     pub bonds: Vec<Bond>,
+    /// Harmonic distances between atoms that are not bonded, such as those of elastic networks: they exclude nothing and are never held fixed.
+    pub distances: Vec<Bond>,
     /// Harmonic angles.
     pub angles: Vec<Angle>,
     /// Urey–Bradley angles.

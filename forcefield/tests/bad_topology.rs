@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use forcefield::Topology;
+use forcefield::bonded::Bonded;
 use forcefield::gromacs::{Symbols, TopologyError, read_topology, read_topology_keeping};
+use forcefield::topology::{Bond, BondConstraints};
 use nalgebra::Vector3;
 
 const HEAD: &str =
@@ -57,6 +59,27 @@ fn unsupported_sections() {
     refused("[ bonds", 13, &["[ bonds", "section header"]);
 }
 
+/// Function 6 of `[ bonds ]` is a harmonic distance between atoms that are not bonded: GROMACS excludes nothing for it, and constraints leave it as it is.
+#[test]
+fn harmonic_distances_exclude_nothing_and_are_not_held_fixed() {
+    let bonds = "[ bonds ]\n1 2 1 0.1 10\n";
+    let plain = read(&format!("{HEAD}{METHANE}{bonds}{TAIL}"), &[]).unwrap();
+    let types = "[ bondtypes ]\nC H 6 0.3 20\n";
+    let given = read(&format!("{HEAD}{METHANE}{bonds}1 3 6 0.3 20\n{TAIL}"), &[]).unwrap();
+    let mut by_type = read(&format!("{HEAD}{types}{METHANE}{bonds}1 3 6\n{TAIL}"), &[]).unwrap();
+    for top in [&given, &by_type] {
+        assert_eq!((&top.exclusions, &top.bonds), (&plain.exclusions, &plain.bonds));
+        assert_eq!(top.distances, [Bond { atoms: [0, 2], r0: 0.3, k: 20.0 }]);
+    }
+    let x = [Vector3::zeros(), Vector3::new(0.1, 0.0, 0.0), Vector3::new(0.0, 0.5, 0.0)];
+    let mut forces = vec![Vector3::zeros(); 3];
+    let energy = Bonded::new(&given).evaluate(&given, &x, &mut forces).bonds.energy;
+    assert!((energy - 0.5 * 20.0 * 0.2 * 0.2).abs() < 1e-14, "{energy}");
+    assert!((forces[2] - Vector3::new(0.0, -4.0, 0.0)).norm() < 1e-14, "{forces:?}");
+    by_type.constrain_bonds(BondConstraints::AllBonds);
+    assert_eq!((by_type.constraints.len(), by_type.distances.len()), (1, 1));
+}
+
 /// Force fields of GROMACS up to 2018 have parameters of implicit solvent, which only an .mdp could ask for.
 #[test]
 fn parameters_of_implicit_solvent_change_nothing() {
@@ -72,7 +95,7 @@ fn parameters_of_implicit_solvent_change_nothing() {
 #[test]
 fn unsupported_functions() {
     refused("[ bonds ]\n1 2 5", 14, &["[ bonds ]", "type 5", "1 (harmonic)"]);
-    refused("[ bonds ]\n1 2 6 0.1 10", 14, &["type 6"]);
+    refused("[ bonds ]\n1 2 7 0.1 10", 14, &["type 7", "6 (harmonic, without exclusions)"]);
     refused("[ pairs ]\n1 2 2 0.5 1 1 1 1", 14, &["[ pairs ]", "type 2"]);
     refused("[ angles ]\n2 1 3 2 90 10", 14, &["type 2", "5 (Urey–Bradley)"]);
     refused("[ constraints ]\n1 2 3 0.1", 14, &["type 3"]);

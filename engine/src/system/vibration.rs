@@ -290,7 +290,7 @@ fn stiffnesses(topology: &Topology, x: &[Vector3<f64>]) -> Vec<Stiffness> {
         let u = (x[i] - x[j]).try_normalize(0.0).unwrap_or_default();
         out.push(Stiffness { k, atoms: [i, j, i, i], gradient: [u, -u, Vector3::zeros(), Vector3::zeros()] });
     };
-    topology.bonds.iter().for_each(|bond| distance(bond.atoms, bond.k));
+    topology.bonds.iter().chain(&topology.distances).for_each(|bond| distance(bond.atoms, bond.k));
     topology.urey_bradley.iter().for_each(|term| distance([term.atoms[0], term.atoms[2]], term.k13));
     let angles = topology.angles.iter().map(|angle| (angle.atoms, angle.k));
     for (atoms, k) in angles.chain(topology.urey_bradley.iter().map(|term| (term.atoms, term.k))) {

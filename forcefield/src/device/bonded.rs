@@ -342,7 +342,7 @@ pub(super) fn kinds(top: &Topology, surfaces: &[u32]) -> [Kind; KINDS] {
         ([a, b, c0, d, e, surfaces[grid], top.cmap_grids[grid].size as u32], [])
     });
     [
-        Kind::new(E::Bonds, top.bonds.iter().map(|b| (b.atoms, [b.r0, b.k]))),
+        Kind::new(E::Bonds, top.bonds.iter().chain(&top.distances).map(|b| (b.atoms, [b.r0, b.k]))),
         Kind::new(E::Angles, top.angles.iter().map(|a| (a.atoms, [a.theta0, a.k]))),
         Kind::new(E::UreyBradley, top.urey_bradley.iter().map(|u| (u.atoms, [u.theta0, u.k, u.r13, u.k13]))),
         Kind::new(E::ProperDihedrals, periodic(false)),

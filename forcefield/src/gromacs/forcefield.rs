@@ -212,7 +212,7 @@ impl ForceField {
     pub fn read_bond_type(&mut self, line: &SourceLine) -> Result<(), TopologyError> {
         let f = Fields::new("bondtypes", line);
         f.at_least(5, "type type function b0 k")?;
-        let function = f.function(2, &[1], super::BONDS)?;
+        let function = f.function(2, &[1, 6], super::BONDS)?;
         let p = required(&f, 3, function, 2)?;
         self.bonds.insert(function, self.bonded_types(&f)?, p, &f)
     }

@@ -157,10 +157,14 @@ impl MoleculeType {
     pub fn read_bond(&mut self, ff: &ForceField, line: &SourceLine) -> Result<(), TopologyError> {
         let f = Fields::new("bonds", line);
         let atoms = self.atoms(&f, "atom atom [function [b0 k]]")?;
-        let function = f.function(2, &[1], super::BONDS)?;
+        let function = f.function(2, &[1, 6], super::BONDS)?;
         let types = self.bonded_types(ff, atoms);
         let p = f.parameters(3, function, 2)?.or_else(|| ff.bonds.get(function, types));
         let [r0, k] = p.ok_or_else(|| self.no_parameters(ff, &f, function, atoms))?.get();
+        if function == 6 {
+            self.top.distances.push(Bond { atoms, r0, k });
+            return Ok(());
+        }
         self.top.bonds.push(Bond { atoms, r0, k });
         self.links.push(atoms);
         Ok(())

@@ -347,6 +347,7 @@ fn append(top: &mut Topology, molecule: &MoleculeType) {
         x
     }));
     shifted(&mut top.bonds, &one.bonds, |x| shift(&mut x.atoms, a));
+    shifted(&mut top.distances, &one.distances, |x| shift(&mut x.atoms, a));
     shifted(&mut top.angles, &one.angles, |x| shift(&mut x.atoms, a));
     shifted(&mut top.urey_bradley, &one.urey_bradley, |x| shift(&mut x.atoms, a));
     shifted(&mut top.propers, &one.propers, |x| shift(&mut x.atoms, a));

@@ -25,8 +25,8 @@ pub struct Section {
 }
 
 impl Topology {
-    /// One section for each kind of interaction, also for those that do not occur, always in the same order. Virtual sites and wells in 1-4
-    /// pairs have one only where there are any, as checkpoints of earlier versions have none.
+    /// One section for each kind of interaction, also for those that do not occur, always in the same order. Virtual sites, wells in 1-4
+    /// pairs and harmonic distances have one only where there are any, as checkpoints of earlier versions have none.
     ///
     /// ```
     /// use forcefield::{Topology, topology::Bond};
@@ -65,6 +65,11 @@ impl Topology {
             let wells: Vec<_> = self.wells_14.iter().collect();
             sections.push(section("Lennard-Jones wells in 1-4 pairs", &wells, |hash, (kind, well)| {
                 hash.entry(&[**kind], &[well.sigma, well.epsilon]);
+            }));
+        }
+        if !self.distances.is_empty() {
+            sections.push(section("harmonic distances", &self.distances, |hash, &Bond { atoms, r0, k }| {
+                hash.entry(&atoms, &[r0, k]);
             }));
         }
         if !self.virtual_sites.is_empty() {

@@ -169,6 +169,7 @@ impl<'a> Group<'a> {
             }
         };
         topology.bonds.iter().for_each(|bond| add("bond", &bond.atoms, &[bond.r0]));
+        topology.distances.iter().for_each(|one| add("distance", &one.atoms, &[one.r0, one.k]));
         topology.constraints.iter().for_each(|one| add("bond", &one.atoms, &[one.length]));
         for water in topology.settles.iter().filter(|water| self.range.contains(&water.oxygen)) {
             let [first, second] = water.hydrogens;

@@ -134,6 +134,7 @@ fn every_kind() -> Topology {
     Topology {
         atoms: [0.4, -0.7, 0.3, 0.2, -0.5].map(atom).to_vec(),
         bonds: vec![Bond { atoms: [1, 0], r0: 0.14, k: 3e3 }],
+        distances: vec![Bond { atoms: [4, 0], r0: 0.3, k: 8e2 }],
         angles: vec![Angle { atoms: [0, 1, 2], theta0: 1.9, k: 500.0 }],
         urey_bradley: vec![UreyBradley { atoms: [2, 3, 4], theta0: 1.8, k: 300.0, r13: 0.2, k13: 5e3 }],
         propers: vec![

@@ -17,6 +17,7 @@ fn one_of_each() -> Topology {
         lj: LennardJonesTable { n_types: 1, c6: vec![2e-3], c12: vec![3e-6] },
         wells_14: [(0, Well { sigma: 0.25, epsilon: 0.5 })].into(),
         bonds: vec![Bond { atoms: [0, 1], r0: 0.1, k: 1e5 }],
+        distances: vec![Bond { atoms: [0, 5], r0: 0.6, k: 500.0 }],
         angles: vec![Angle { atoms: [0, 1, 2], theta0: 1.9, k: 400.0 }],
         urey_bradley: vec![UreyBradley { atoms: [1, 2, 3], theta0: 1.8, k: 300.0, r13: 0.2, k13: 2e3 }],
         propers: vec![PeriodicDihedral { atoms: [0, 1, 2, 3], phi0: 0.5, k: 2.0, multiplicity: 3, improper: false }],
@@ -141,6 +142,8 @@ fn bonded_changes() -> Vec<(&'static str, Vec<Change>)> {
     vec![
         ("bonds", indices(|t| &mut t.bonds[0].atoms)),
         ("bonds", vec![number(|t| &mut t.bonds[0].r0), number(|t| &mut t.bonds[0].k)]),
+        ("harmonic distances", indices(|t| &mut t.distances[0].atoms)),
+        ("harmonic distances", vec![number(|t| &mut t.distances[0].r0), number(|t| &mut t.distances[0].k)]),
         ("angles", indices(|t| &mut t.angles[0].atoms)),
         ("angles", vec![number(|t| &mut t.angles[0].theta0), number(|t| &mut t.angles[0].k)]),
         ("Urey-Bradley angles", indices(|t| &mut t.urey_bradley[0].atoms)),
