@@ -14,7 +14,7 @@
 //! Of a terminus, of a buffer, and of an entry without a backbone all atoms of the entry are the side chain. Masses do not change averages.
 //! Force constants of bonds do not enter because a run may hold bonds fixed.
 //!
-//! [`super::likeness`] compares the lines themselves where two fingerprints differ.
+//! [`likeness`](mod@super::likeness) compares the lines themselves where two fingerprints differ.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
