@@ -306,7 +306,7 @@ def test_a_finished_system_of_gromacs_is_taken_over(tmp_path: Path, capsys: pyte
     job = tomllib.loads((output / "titrate.toml").read_text())
     assert job["thermostat"] == {"kind": "langevin", "friction": "1 /ps", "temperature": "300 K"}
     assert job["electrostatics"] == {"order": 8, "separation": 1.12}
-    assert "GLU    HE2" in (output / "system.gro").read_text()  # the reader of OpenMM calls GLH so, and the library knows it by its hydrogen
+    assert "GLH    HE2" in (output / "system.gro").read_text()  # as the topology has it, where the reader of OpenMM calls it GLU
     assert main(["--from", str(inputs / "glu.top"), str(inputs.parent / "07-tyr/tyr.gro"), "-o", str(tmp_path / "other"), "-q"]) == 2
     assert "do not belong together" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
