@@ -78,7 +78,7 @@ def test_groups_know_their_corrections(folder: Path) -> None:
     ff = TitratableForceField("ff14SB", "tip3p", [folder])
     corrected = [(group.entry, group.corrected) for group in ff.groups(peptide(["TYR", "TYR", "CYS", "LEU"]).topology)]
     # A first residue has other charges: what is known inside of chains is not known there.
-    assert corrected == [("nterm", False), ("tyr", False), ("tyr", True), ("cys", True), ("cterm", True)]
+    assert corrected == [("nterm", True), ("tyr", False), ("tyr", True), ("cys", True), ("cterm", True)]
     assert [group.corrected for group in ff.groups(peptide(["ACE", "ALA"]).topology)] == [True]
     assert [group.corrected for group in ff.groups(peptide(["ACE", "TRP"]).topology)] == [False]
     # Another force field has none of them.
@@ -142,7 +142,7 @@ def test_corrections_at_ends_are_found_by_the_residue() -> None:
 
     assert statuses("LYS", "ALA", "LEU") == [("nterm", "calibrated"), ("lys", "uncalibrated"), ("cterm", "calibrated")]
     assert statuses("TRP", "ALA", "GLU") == [("nterm", "uncalibrated"), ("glu3", "calibrated"), ("cterm", "calibrated")]
-    assert statuses("ACE", "ALA", "ASP") == [("asp3", "uncalibrated"), ("cterm", "uncalibrated")]
+    assert statuses("ACE", "ALA", "ASP") == [("asp3", "uncalibrated"), ("cterm", "calibrated")]
     assert statuses("ACE", "ALA", "ALA") == [("cterm", "calibrated")]
     assert statuses("MET", "NME") == [("nterm", "calibrated")]
 

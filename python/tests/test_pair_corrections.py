@@ -184,7 +184,7 @@ def test_corrections_that_come_with_octitrate_serve_as_they_are_where_no_pair_is
         # That of an acid at an amino end or a base at a carboxyl end was made without the pair, and is none with it.
         assert place_of(name, corrected).corrected == same and place_of(name, plain).corrected, name
         held += [] if same else [name]
-    assert held == ["cterm ARG", "cterm LYS"]
+    assert held == ["cterm ARG", "cterm LYS", "nterm AS3", "nterm GL3"]
     # Those that are built in, for AMBER99SB-ILDN: none of them is such an end.
     places = [(entry, where) for entry, where in BUILT_IN_STATUS if where]
     assert not any(in_model_compound(where, entry == "nterm", entry != "nterm") for entry, where in places)
