@@ -34,6 +34,7 @@ from .entries import KINDS, buffer_entry, buffer_name, entry
 from .errors import Refused
 from .peptide import peptide
 from .prepare.folder import MARKER, Folder
+from .prepare.job import thermostat
 from .repeatable import order_types
 from .residues import AMINO_ACIDS, ENTRIES, PROTONATED, VARIANTS, TitratableForceField
 from .user_library import family
@@ -230,8 +231,7 @@ def equilibrate_job(van_der_waals: list[str], temperature: float) -> str:
         "[dynamics]",
         'duration = "100 ps"',
         "",
-        "[thermostat]",
-        f'temperature = "{temperature:g} K"',
+        *thermostat(temperature),
         "",
         "[barostat]",
         'pressure = "1 bar"',
@@ -329,7 +329,7 @@ OUTPUT = ["[output]", 'lambda = "0.4 ps"', 'trajectory = "0 ps"', 'energy = "10 
 
 
 def _dynamics(duration: str, temperature: float) -> list[str]:
-    return ["[dynamics]", f"duration = {duration}", 'time_step = "4 fs"', 'hydrogen_mass = "3 u"', "", "[thermostat]", f'temperature = "{temperature:g} K"', ""]
+    return ["[dynamics]", f"duration = {duration}", 'time_step = "4 fs"', 'hydrogen_mass = "3 u"', "", *thermostat(temperature), ""]
 
 
 def _titration(library: list[str], site: str | None, entry: str | None, molecules: int | None, more: list[str]) -> list[str]:

@@ -81,6 +81,7 @@ def test_the_program_takes_the_jobs(name: str, site: str, tmp_path: Path) -> Non
     for file in ("equilibrate.toml", "calibrate.toml"):
         answer = subprocess.run([binary(), "check", file], cwd=place, capture_output=True, text=True, check=False)
         assert answer.returncode == 0, answer.stdout + answer.stderr
+        assert tomllib.loads((place / file).read_text())["thermostat"] == {"kind": "langevin", "friction": "1 /ps", "temperature": "300 K"}
         # The equilibrated structure has the same atoms.
         (place / "equilibrate").mkdir(exist_ok=True)
         shutil.copy(place / "system.gro", place / "equilibrate/final.gro")

@@ -122,10 +122,11 @@ fn the_fastest_of_all_molecules_counts_wherever_it_stands() {
 }
 
 /// Capped glutamic acid in water with steps of this length.
-fn job(step: &str) -> Config {
+/// Capped glutamic acid, with lines of more sections.
+fn job(step: &str, more: &str) -> Config {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu/run.toml");
     let text = format!(
-        "[system]\nstructure = \"glu.gro\"\ntopology = \"glu.top\"\n[dynamics]\nsteps = 10\ntime_step = \"{step}\"\n\
+        "[system]\nstructure = \"glu.gro\"\ntopology = \"glu.top\"\n[dynamics]\nsteps = 10\ntime_step = \"{step}\"\n{more}\
          [output]\ntrajectory = \"0 ps\"\nenergy = \"0 ps\"\nlambda = \"0 ps\"\nlog = \"0 ps\"\n"
     );
     Config::parse(&text, &path).unwrap()
@@ -134,7 +135,7 @@ fn job(step: &str) -> Config {
 /// Capped glutamic acid: the largest eigenvalue of the whole matrix, P from a QR decomposition of the constraints.
 #[test]
 fn the_iteration_finds_what_a_dense_solver_finds() {
-    let config = job("1 fs");
+    let config = job("1 fs", "");
     let input = crate::system::read(&config).unwrap();
     let mut topology = input.topology;
     topology.constrain_bonds(BondConstraints::HBonds);
@@ -180,7 +181,7 @@ fn the_iteration_finds_what_a_dense_solver_finds() {
 
 #[test]
 fn a_step_near_the_resonance_is_warned_of_and_one_beyond_the_limit_refused() {
-    let of = |step: &str| System::new(&job(step)).map(|(system, _)| (system.vibration.unwrap(), system.warnings));
+    let of = |step: &str| System::new(&job(step, "")).map(|(system, _)| (system.vibration.unwrap(), system.warnings));
     let said = |warnings: &[String]| warnings.iter().any(|text| text.contains("resonance of third order"));
     let (vibration, warnings) = of("2 fs").unwrap();
     assert!(!said(&warnings));
@@ -190,4 +191,25 @@ fn a_step_near_the_resonance_is_warned_of_and_one_beyond_the_limit_refused() {
     assert!(said(&warnings), "{warnings:?}");
     let error = of(&at(1.01)).unwrap_err().to_string();
     assert!(error.contains("its motion diverges") && error.contains(&vibration.place), "{error}");
+}
+
+#[test]
+fn near_the_resonance_of_fourth_order_v_rescale_is_warned_of_and_langevin_dynamics_is_not() {
+    let vibration = System::new(&job("2 fs", "")).unwrap().0.vibration.unwrap();
+    let said = |part: f64, kind: &str| {
+        let bath = match kind {
+            "" => String::new(),
+            kind => format!("[thermostat]\ntemperature = \"300 K\"\nkind = \"{kind}\"\n"),
+        };
+        let config = job(&format!("{:.3} fs", 1e3 * part * vibration.limit()), &bath);
+        let found = vibration.check(&config).unwrap();
+        found.is_some_and(|text| text.contains("fourth order") && text.contains("thermostat.kind = \"langevin\""))
+    };
+    assert!(said(0.70, "v-rescale") && said(0.77, "v-rescale"));
+    assert!(!said(0.68, "v-rescale"), "below the resonance");
+    assert!(!said(0.79, "v-rescale"), "that is near the one of third order");
+    assert!(
+        !said(0.70, "langevin") && !said(0.70, ""),
+        "friction takes the energy, and without a thermostat it does not rise"
+    );
 }
