@@ -33,6 +33,8 @@ RUNS = {
 """Tables and their weights, ns at each pH."""
 FIRST = {"1pgb-ff19SB-opc-forms": {"AS3": -0.20, "GL3": -0.04}, "2lzt-ff19SB-opc-forms": {"AS3": -0.20, "GL3": -0.04}}
 SMALL = ("1PGB", "4PTI", "2LZT")
+FACTORS = (0.75, 0.80, 0.85, 0.90, 1.0)
+"""Of the charges of ionised groups."""
 
 
 def lines(path):
@@ -106,6 +108,14 @@ def main():
         right = [pair for pair in pairs if abs(pair[1]) <= 1.0]
         print(f"  those within 1 with the second: {averages([a for a, _ in right])}; {averages([b for _, b in right])}")
         print(f"{name}: nearer to experiment by {statistics.mean(nearer):.2f} ± {error:.2f} for a group, of {len(nearer)}")
+    # Arithmetic again: pKa values on a straight line between whole and scaled charges, in the square of the factor, by which the energies of charges go.
+    for factor in FACTORS:
+        part = (factor**2 - FACTORS[0] ** 2) / (1 - FACTORS[0] ** 2)
+        shown = []
+        for entries in (SMALL, tuple(by["scaled"])):
+            sites = [(by["scaled"][entry][site][0], by["CHARMM36m"][entry][site][0]) for entry in entries for site in by["scaled"][entry]]
+            shown.append(averages([(1 - part) * scaled + part * whole for scaled, whole in sites]))
+        print(f"charges times {factor:.2f}, by a line: {'; '.join(shown)}")
 
 
 if __name__ == "__main__":

@@ -53,6 +53,21 @@ fn scaled_charges_have_the_errors_of_the_files() {
         let row = |line: &str| line.starts_with(&format!("| {name} (")) && line.contains(&of(own, 1));
         assert!(pages[0].1.lines().any(row), "the manual: {name} {}", of(own, 1));
     }
+    // Between whole and scaled charges, by a line in the square of the factor.
+    for factor in [0.75, 0.80, 0.85, 0.90, 1.0_f64] {
+        let part = (factor * factor - 0.5625) / (1.0 - 0.5625);
+        let between = scaled.iter().zip(&whole).map(|(scaled, whole)| {
+            let of = |(site, scaled): &(String, [f64; 2])| {
+                let (_, whole) = whole.iter().find(|(one, _)| one == site).unwrap();
+                (1.0 - part) * scaled[1] + part * whole[1]
+            };
+            scaled.iter().map(of).collect::<Vec<_>>()
+        });
+        let proteins = between.collect::<Vec<_>>();
+        let line =
+            format!("| {factor:.2} | {} | {} |", averages(&proteins[..3].concat()), averages(&proteins.concat()));
+        assert!(section.contains(&line), "{line}");
+    }
     let (small, whole_of_small) = (scaled[..3].concat(), whole[..3].concat());
     let (scaled, whole) = (scaled.concat(), whole.concat());
     for (page, text) in &pages {
