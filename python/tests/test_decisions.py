@@ -179,7 +179,7 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
         "chain A has pieces in another order than that of its peptide bonds, and is taken in that: 1 to 8\nALA 1 of chain A is the first residue: a charged end\nGLY 8 of chain A is the last",
     ),
     "a chain that comes back": (
-        lambda t: without(t, 1, 2, 3) + moved(t, "B", 40.0) + without(t, 4, 5, 6, 7, 8),
+        lambda t: without(t, 1, 2, 3) + moved(t, "B", 30.0) + without(t, 4, 5, 6, 7, 8),
         {"chains": ["A"]},
         "and is taken in that: 1 to 8\nALA 1 of chain A is the first residue: a charged end",
     ),
@@ -190,19 +190,19 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     ),
     "loop of the sequence built": (lambda t: SEQUENCE + without(t, 4), {"gaps": "build"}, r"1 residue is missing \(LYS 4\): built without having been seen"),
     "gap with caps": (lambda t: without(t, 4), {"gaps": "cap"}, r"between GLY 3 and ASP 5: 1 residue is missing \(4\): capped on both sides"),
-    "two chains of one name and the same numbers": (lambda t: t + moved(t, "A", 40.0), {"chains": ["all"]}, "chain A ends and its numbers come again: what follows is a chain of its own, B begins with ALA 1\n(.*\n)*GLY 8 of chain B is the last residue"),
+    "two chains of one name and the same numbers": (lambda t: t + moved(t, "A", 30.0), {"chains": ["all"]}, "chain A ends and its numbers come again: what follows is a chain of its own, B begins with ALA 1\n(.*\n)*GLY 8 of chain B is the last residue"),
     "three chains without names and with the same numbers": (
-        lambda t: moved(t, " ", 0.0) + moved(t.replace(" OXT ", " OT2 "), " ", 40.0) + moved(t, " ", 80.0) + hetero("HOH", "O", "O", (-3.5, 0.0, 0.0), chain=" "),
+        lambda t: moved(t, " ", 0.0) + moved(t.replace(" OXT ", " OT2 "), " ", 30.0) + moved(t, " ", 60.0) + hetero("HOH", "O", "O", (-3.5, 0.0, 0.0), chain=" "),
         {"chains": ["A", "B"]},
         "is called A in options.*\nchain A ends and its numbers come again: what follows is a chain of its own, B begins with ALA 1, C begins with ALA 1\n(.*\n)*GLY 8 of chain B is the last residue(.*\n)*1 molecule of water of the crystal is kept",
     ),
     "two chains of one name": (
-        lambda t: t + "TER\n" + "".join(line[:22] + f"{int(line[22:26]) + 8:4d}" + line[26:] for line in moved(t, "A", 40.0).splitlines(keepends=True)),
+        lambda t: t + "TER\n" + "".join(line[:22] + f"{int(line[22:26]) + 8:4d}" + line[26:] for line in moved(t, "A", 30.0).splitlines(keepends=True)),
         {},
         r"chain A has two chains: GLY 8 of chain A is the last residue of one \(it has OXT\), ALA 9 of chain A the first of the next: charged ends",
     ),
     "two chains of one name whose numbers fall": (
-        lambda t: "".join(line[:22] + f"{int(line[22:26]) + 8:4d}" + line[26:] for line in moved(t, "A", 40.0).splitlines(keepends=True)) + "TER\n" + t,
+        lambda t: "".join(line[:22] + f"{int(line[22:26]) + 8:4d}" + line[26:] for line in moved(t, "A", 30.0).splitlines(keepends=True)) + "TER\n" + t,
         {},
         r"GLY 16 of chain A is the last residue of one \(it has OXT\), ALA 1 of chain A the first of the next: charged ends",
     ),

@@ -35,7 +35,7 @@ def test_sites_are_told_by_the_chains_and_numbers_of_the_file(structure: Write, 
     """Chain H has an insertion code, so that it is numbered anew; chain L is two molecules, on both sides of a gap."""
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
     heavy = moved(_numbered(peptide_text(*CHAIN), 5, "   4A"), "H", 0.0)
-    options = structure(heavy + moved(without(peptide_text(*CHAIN), 4), "L", 60.0))
+    options = structure(heavy + moved(without(peptide_text(*CHAIN), 4), "L", 30.0))
     options.gaps, options.sites = "cap", ["GLU", "ASP", "HIS"]
     _, job, _ = written(options, report)
     assert {site["residue"]: site["place"] for site in job["titration"]["site"]} == {
@@ -63,7 +63,7 @@ def test_residues_are_called_by_their_names_in_the_file(structure: Write, report
 def test_a_chain_without_a_name_gets_one_that_no_other_has(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both were A, and places of two sites were the same."""
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
-    options = structure(moved(peptide_text(*CHAIN), " ", 0.0) + "TER\n" + moved(peptide_text(*CHAIN), "A", 60.0))
+    options = structure(moved(peptide_text(*CHAIN), " ", 0.0) + "TER\n" + moved(peptide_text(*CHAIN), "A", 30.0))
     options.chains, options.sites = ["all"], ["GLU"]
     _, job, _ = written(options, report)
     assert [site["place"] for site in job["titration"]["site"]] == ["B 2", "A 2"]
@@ -136,7 +136,7 @@ def test_a_number_that_the_file_lacks_is_answered_with_those_near(structure: Wri
 
 def test_every_chain_with_insertion_codes_has_its_table(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
-    options = structure(moved(_coded(), "H", 0.0) + moved(_coded().replace("   2A", "   2B"), "L", 60.0))
+    options = structure(moved(_coded(), "H", 0.0) + moved(_coded().replace("   2A", "   2B"), "L", 30.0))
     options.chains, options.sites = ["all"], ["GLU 2A", "L:GLU 2B"]
     folder, job, _ = written(options, report)
     assert {site["residue"]: site["place"] for site in job["titration"]["site"]} == {"1:GL3 3": "H 2A", "2:GL3 3": "L 2B"}

@@ -271,7 +271,7 @@ def test_the_box_is_twice_the_padding_wider_than_the_protein() -> None:
 
 def test_the_command_refuses_with_status_2_and_a_folder_of_its_own_is_moved_aside(structure: Write, capsys: pytest.CaptureFixture[str]) -> None:
     options = structure(peptide_text("ALA", "GLU", "GLY"))
-    arguments = [str(options.input), "-o", str(options.output), "--force-field", "amber99sb-ildn", "--padding", "0.6", "-q"]
+    arguments = [str(options.input), "-o", str(options.output), "--force-field", "amber99sb-ildn", "--padding", "0.5", "-q"]
     assert main(arguments) == 0
     assert main(arguments) == 2
     assert "a protein was prepared here already" in capsys.readouterr().err

@@ -26,7 +26,7 @@ BUILT = ("OG", "NZ", "CE", "OE1", "OE2")
 def started(structure: Path, output: Path, threads: int) -> subprocess.Popen[bytes]:
     """A preparation as a program of its own: OpenMM counts threads once for each."""
     environment = os.environ | {"OPENMM_CPU_THREADS": str(threads), "PYTHONHASHSEED": str(threads), "PYTHONPATH": os.pathsep.join(sys.path)}
-    arguments = ["prepare", str(structure), "-o", str(output), "--padding", "0.6", "--salt", "0.3", "-q"]
+    arguments = ["prepare", str(structure), "-o", str(output), "--padding", "0.5", "--salt", "0.3", "-q"]
     return subprocess.Popen([sys.executable, "-m", "octitrate", *arguments], env=environment, cwd=output.parent)
 
 
