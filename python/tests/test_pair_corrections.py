@@ -14,6 +14,7 @@ import pytest
 from conftest import Write, hetero, peptide_text
 from openmm import app
 
+from octitrate import model_compound
 from octitrate.entries import BUILT_IN_STATUS
 from octitrate.errors import Refused
 from octitrate.model_compound import build, compound, solvated
@@ -171,6 +172,13 @@ def place_of(name: str, ff: TitratableForceField) -> Group:
     return group
 
 
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boxes as small as the cut-off allows: pairs are those of the molecule, and water takes most of the time."""
+    monkeypatch.setattr(model_compound, "EDGE", 2.1)
+
+
+@pytest.mark.usefixtures("small")
 def test_corrections_that_come_with_octitrate_serve_as_they_are_where_no_pair_is_in_the_model_compound(corrected: TitratableForceField) -> None:
     names = [name for entry in SHIPPED for name in places_of(entry)]
     assert {"GLU", "HIS", "nterm LYS", "nterm ARG", "cterm LEU", "cterm LYS", "cterm side GL3"} <= set(names)
@@ -190,6 +198,7 @@ def test_corrections_that_come_with_octitrate_serve_as_they_are_where_no_pair_is
     assert not any(in_model_compound(where, entry == "nterm", entry != "nterm") for entry, where in places)
 
 
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
     ("name", "pair"), [("cterm LYS", True), ("cterm ARG", True), ("nterm side GLU", True), ("nterm ASP", True), ("nterm LYS", False), ("cterm GLU", False)]
 )
