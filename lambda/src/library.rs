@@ -25,11 +25,13 @@ mod conditions;
 mod correction;
 mod elsewhere;
 mod equivalent;
+mod other_atoms;
 mod torsion;
 mod written;
 pub use conditions::Conditions;
 pub use correction::{Calibration, Correction, Provenance};
 pub use elsewhere::Elsewhere;
+pub use other_atoms::OtherAtoms;
 pub use torsion::TorsionEntry;
 pub use written::entry_with_calibration;
 
@@ -229,6 +231,9 @@ pub struct Entry {
     pub forms: Vec<FormEntry>,
     /// Atom name → charge in each form, e.
     pub charges: BTreeMap<String, Vec<f64>>,
+    /// Residues at which an end of a chain has other atoms than those of `charges`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_atoms: Vec<OtherAtoms>,
     /// Atoms whose Lennard-Jones type differs between forms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lj_types: Vec<TypesEntry>,
@@ -280,6 +285,7 @@ impl Entry {
         let forms = self.forms.iter().map(|form| &form.name);
         let names = [&self.name].into_iter().chain(&self.residues).chain(self.unprotonated.keys()).chain(forms);
         let names = names.chain(self.elsewhere.iter().flat_map(|one| &one.residues));
+        let names = names.chain(self.other_atoms.iter().flat_map(|one| &one.residues));
         if let Some(name) = names.into_iter().find(|name| is_bad(name)) {
             return Err(format!(
                 "\"{name}\" is no name: it must not be empty or hold blanks, commas, quotes, ':' or '#'"
@@ -299,6 +305,7 @@ impl Entry {
         self.check_net_charges()?;
         self.check_pka()?;
         self.check_atoms()?;
+        self.check_other_atoms()?;
         self.torsions.iter().try_for_each(|torsion| torsion.check(|atom| self.charges.contains_key(atom)))?;
         let corrections = self.elsewhere.iter().map(|one| &one.correction).chain([&self.correction]);
         let mut calibrations = corrections.filter_map(Correction::calibration);

@@ -17,6 +17,10 @@ SAME = ("terminus", "pka", "balanced_at", "backbone", "forms", "charges", "lj_ty
 """Keys that entries of one name and force field must share; names of residues at ends of chains may have been fewer."""
 
 
+LATER = ("other_atoms",)
+"""Keys that entries may lack which were made before there were any, and share where both have them: no correction of those is for a residue that needs them."""
+
+
 SHIPPED = Path(__file__).parent / "corrections"
 """The folder with the corrections that come with octitrate, beside those that are built into the program."""
 
@@ -46,7 +50,7 @@ class Calibrated:
         """Puts corrections of an entry that comes behind where that of before has none."""
         own = self._entries.setdefault(key, behind)
         known = self._files.setdefault(key, dict(files))
-        if own is behind or any(own.get(name) != behind.get(name) for name in SAME):
+        if own is behind or _different(own, behind):
             return
         if not has_correction(own["correction"]):
             own["correction"] = behind["correction"]
@@ -80,8 +84,9 @@ class Calibrated:
             files.setdefault(place, file)
         if known is entry:
             return
-        if different := [key for key in SAME if known.get(key) != entry.get(key)]:
+        if different := _different(known, entry):
             raise Refused(f"{file}: {different[0]} of the entry {entry['name']} differs from that of another file", "leave one of them out")
+        known.update({key: entry[key] for key in LATER if key in entry})
         # Folders of model compounds have copies of the entry of the charge buffer.
         if has_correction(entry["correction"]) and entry["correction"] != known["correction"]:
             if has_correction(known["correction"]):
@@ -132,7 +137,7 @@ class Calibrated:
         if entry is None:
             return text
         plain = tomllib.loads(text)
-        if different := [key for key in SAME if plain.get(key) != entry.get(key)]:
+        if different := _different(plain, entry):
             raise Refused(f"{different[0]} of the calibrated entry {name} ({force_field}) is not what the force field has now", self._calibrate_again(name, force_field))
         head = text[: text.index("[correction]")]
         head = head[: head.rindex("#")] if head.rstrip().endswith("this table.") else head
@@ -140,6 +145,11 @@ class Calibrated:
         for one in entry.get("elsewhere", []):
             lines += ["[[elsewhere]]", f"residues = {_value(one['residues'])}", "", *_table("elsewhere.correction", one["correction"])]
         return "\n".join([*lines, *_table("correction", entry["correction"])])
+
+
+def _different(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Keys that differ between two entries of one name and force field."""
+    return [key for key in SAME if one.get(key) != other.get(key)] + [key for key in LATER if key in one and key in other and one[key] != other[key]]
 
 
 def _places(entry: dict[str, Any]) -> list[str]:

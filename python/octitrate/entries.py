@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from .bonded import OfForms, lennard_jones, of_forms, wells
 from .force_fields import View, patched, pdb_view, view
+from .proline import end_of_proline
 from .templates import BACKBONE, CARBOXYLS
 
 if TYPE_CHECKING:
@@ -43,6 +44,14 @@ ARG_ZERO = {"CD": -0.15, "NE": 0.08, "HE": -0.09, "CZ": -0.09, "NH1": 0.015, "NH
 
 NEUTRAL_END = {"N": -0.96, "H1": 0.34, "H2": 0.34}
 """Charges of a neutral amino end: NH2 (NNEU) of CHARMM (MacKerell et al. 1998, doi:10.1021/jp973084f)."""
+
+
+NEUTRAL_PROLINE = {"N": -0.86, "H2": 0.36}
+"""Charges of the neutral amino end of Pro, which no force field here has: those of pyrrolidine, the ring with this nitrogen alone, in the general force field of CHARMM
+(PRLD of CGenFF, Vanommeslaeghe et al. 2010, doi:10.1002/jcc.21367; the number of top_all36_cgenff.rtf). Its CH2 beside the nitrogen has 0.28 e, as has CA with HA of NNEU."""
+
+PROLINE_END = ("N", "H2", "H3", "CD", "CA")
+"""Atoms of the amino end of Pro. H3, the one on the side of C (`octitrate.proline`), is the proton that leaves."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +145,8 @@ class Forms:
     """Bonded terms that differ between the forms, inside of chains."""
     wells: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
     """σ (nm) and ε (kJ/mol), and where they are others there σ and ε in 1-4 pairs, in every form, of atoms that have others in some."""
+    proline: dict[str, list[float]] = field(default_factory=dict)
+    """Of an amino end: charges of every form by atom at Pro."""
 
     def differences(self) -> str:
         """What the force field would change besides charges, the terms in `bonded` and `wells`, in words; empty if it changes nothing."""
@@ -283,8 +294,20 @@ def _end(ff: TitratableForceField, kind: Kind) -> Forms:
         charges = {name: [built.atoms[name].charge, neutral.get(name, 0.0)] for name in ("N", "H1", "H2", "H3", "CA")}
     start = sum(values[0] for values in charges.values())
     _balance(charges, "CA", [start - ff.charge_scale * lost for _, lost, _ in kind.forms])
+    proline = _proline(ff) if kind.terminus == "n" else {}
     others = [view(ff.forcefield, patched(ff.forcefield, "ALA", "CNEU" if kind.terminus == "c" else "NNEU"))] if ff.residues.is_patched else []
-    return Forms(charges, origin, "CA", (), "residue as it is built,", *_changes(ff, built, others, ["HO1", "HO2"]))
+    return Forms(charges, origin, "CA", (), "residue as it is built,", *_changes(ff, built, others, ["HO1", "HO2"]), proline=proline)
+
+
+def _proline(ff: TitratableForceField) -> dict[str, list[float]]:
+    """Charges (e) of the amino end of Pro by atom, protonated and without H3: N and H2 are those of pyrrolidine, and both carbons at N take what is left in equal parts."""
+    built = pdb_view(ff.residues.view("PRO", first=True))
+    charges = {name: [built.atoms[name].charge, NEUTRAL_PROLINE.get(name, 0.0)] for name in PROLINE_END}
+    left = sum(values[0] for values in charges.values()) - ff.charge_scale - sum(NEUTRAL_PROLINE.values())
+    # CA takes half of this, and the rounding.
+    charges["CD"][1] = round(charges["CD"][0] + (left - charges["CD"][0] - charges["CA"][0]) / 2, 7)
+    _balance(charges, "CA", [sum(values[0] for values in charges.values()) - ff.charge_scale * lost for lost in (0, 1)])
+    return charges
 
 
 def entry(ff: TitratableForceField, name: str) -> str:
@@ -322,7 +345,7 @@ def entry(ff: TitratableForceField, name: str) -> str:
         head += ["[[forms]]", f'name = "{form}"', f"protons_lost = {lost}", f"net_charge = {kind.charge - lost}", f"pk = {pk}", ""]
     head += [f"# atom = [{', '.join(form for form, *_ in kind.forms)}]", "[charges]"]
     head += [f"{atom} = [{', '.join(_number(value) for value in values)}]" for atom, values in found.charges.items()]
-    return "\n".join([*head, "", *_torsions(kind), *UNCALIBRATED])
+    return "\n".join([*head, "", *_other_atoms(found), *_torsions(kind), *UNCALIBRATED])
 
 
 UNCALIBRATED = ["# Not calibrated yet: `octitrate calibrate` writes this table.", "[correction]", 'status = "uncalibrated"', ""]
@@ -349,6 +372,23 @@ def _types(kind: Kind, found: Forms) -> list[str]:
         names = tuple(" ".join(["LJ", *(f"{number:.10g}" for number in well)]) for well in values)
         lines.append(f'    {{ atom = "{atom}", types = {_texts(names)}, residues = {_texts(kind.residues[:1])} }},')
     return [*lines, "]"]
+
+
+def _other_atoms(found: Forms) -> list[str]:
+    """The atoms that an amino end has at Pro, whose nitrogen is in its ring."""
+    if not found.proline:
+        return []
+    lines = [
+        "# Proline has two hydrogens there. Deprotonated by analogy: N and H2 are those of pyrrolidine (PRLD of CGenFF, doi:10.1002/jcc.21367), and CA and CD, which",
+        "# N is bonded to, take what is left in equal parts. H3, which leaves, is the hydrogen on the side of C.",
+        "[[other_atoms]]",
+        'residues = ["PRO"]',
+        'aliases = [{ H1 = "H2", H2 = "H3" }, { HN1 = "H2", HN2 = "H3" }]',
+        "",
+        "[other_atoms.charges]",
+    ]
+    lines += [f"{atom} = [{', '.join(_number(value) for value in values)}]" for atom, values in found.proline.items()]
+    return [*lines, ""]
 
 
 def _torsions(kind: Kind) -> list[str]:
@@ -432,7 +472,7 @@ def needed(topology: Any) -> list[str]:
         atoms = {atom.name for atom in residue.atoms()}
         found |= {kind.name for kind in KINDS.values() if residue.name in kind.residues}
         found |= {"cterm"} if {"HO1", "HO2", "OXT"} <= atoms else set()
-        found |= {"nterm"} if {"H1", "H2", "H3", "CA"} <= atoms else set()
+        found |= {"nterm"} if {"H1", "H2", "H3", "CA"} <= atoms or end_of_proline(residue) else set()
     return [name for name in KINDS if name in found]
 
 

@@ -249,6 +249,8 @@ def pdb_names(residue: View) -> dict[str, str]:
     special = {"HN": "H", "HT1": "H1", "HT2": "H2", "HT3": "H3", "OT1": "O", "OT2": "OXT"}
     if "SG" in residue.atoms or "OG" in residue.atoms:
         special["HG1"] = "HG"
+    if residue.name.startswith("PRO"):
+        special |= {"HN1": "H2", "HN2": "H3"}
     if residue.name.startswith("ILE"):
         special |= {"CD": "CD1", "HD1": "HD11", "HD2": "HD12", "HD3": "HD13"}
     return {name: special.get(name, new) for name, new in names.items()}

@@ -71,8 +71,6 @@ def compound(name: str) -> Compound:
     end = words[0] if words else ""
     if end not in ("", "nterm", "cterm") or words[1:] not in ([], ["side"]):
         raise Refused(f"there is no model compound {name!r}", 'write "TYR", "nterm LYS", "cterm LEU", "cterm side GLU" or "water"')
-    if end == "nterm" and base == "PRO":
-        raise Refused("the amino end of PRO has two hydrogens, and no entry of the library", "choose another residue")
     chosen = end if words == [end] else str(side)
     folder = "-".join([*(word.lower() for word in words), base.lower()])
     if end == "nterm":

@@ -9,7 +9,7 @@ Names that residues get in the output are those of octitrate's library:
 GL3, AS3               Glu and Asp with a hydrogen on both oxygens (HE1 HE2, HD1 HD2)
 HIP, LYS, ARG, TYR     protonated
 CYS, CYX               with its hydrogen; in a disulphide bridge
-NGL3, NLYS, NHIP, ...  the first residue of a chain, if its side chain titrates; all others keep their name there (hydrogens H1 H2 H3)
+NGL3, NLYS, NHIP, ...  the first residue of a chain, if its side chain titrates; all others keep their name there (hydrogens H1 H2 H3, of Pro H2 H3)
 ZALA, ZGL3, ZHIP, ...  the last residue of a chain, with a hydrogen on both oxygens of its end (HO1 on O, HO2 on OXT)
 =====================  =======================================================================================
 
@@ -35,6 +35,7 @@ from .errors import Refused, named
 from .force_fields import FORCE_FIELDS, GEOMETRY, load, pdb_view, view
 from .ions import METALS, SALT, element_of_ion
 from .pair_corrections import PairCorrections, chosen, in_model_compound
+from .proline import place_hydrogens
 from .repeatable import platform
 from .templates import CARBOXYLS, Templates
 
@@ -206,7 +207,7 @@ class TitratableForceField:
         )
 
     def groups(self, topology: Any) -> list[Group]:
-        """Every group that could titrate, in the order of the topology: side chains, amino ends (not of Pro) and carboxyl ends, by the names of PDB files."""
+        """Every group that could titrate, in the order of the topology: side chains, amino ends and carboxyl ends, by the names of PDB files."""
         found: list[Group] = []
         bonded = _bonded(topology)
         for residue in topology.residues():
@@ -219,7 +220,7 @@ class TitratableForceField:
             if base == "CYS" and bridge:
                 base = "CYX"  # another residue, with other charges, than the one of which corrections of ends may be known
             name = PROTONATED.get(base, base)
-            if first and base != "PRO":
+            if first:
                 found.append(self._group(residue, "nterm", "nterm", base, first, last))
             if name in ENTRIES and not bridge:
                 found.append(self._group(residue, "side", ENTRIES[name], base, first, last))
@@ -262,7 +263,8 @@ class TitratableForceField:
         return self.calibrated.file("water", buffer_name(self), None, False) if self.own_water() else None
 
     def add_hydrogens(self, modeller: Any, names: list[str | None]) -> Any:
-        """Renames the residues of an `openmm.app.Modeller` without hydrogens and adds all hydrogens; those of carboxyls point to the other oxygen (syn).
+        """Renames the residues of an `openmm.app.Modeller` without hydrogens and adds all hydrogens; those of carboxyls point to the other oxygen (syn), and H3 of an
+        amino-terminal Pro is on the side of C.
 
         Returns the modeller, which is changed. Residues named `None` get the hydrogens that OpenMM knows for them, water for instance.
         """
@@ -276,6 +278,7 @@ class TitratableForceField:
                 variants[-1] = [pair for pair in self.hydrogens(name, first) if pair[1] in atoms]
         modeller.addHydrogens(variants=variants, platform=platform())
         place_syn(modeller)
+        place_hydrogens(modeller)
         return modeller
 
     def hydrogens(self, name: str, first: bool = False) -> list[tuple[str, str]]:

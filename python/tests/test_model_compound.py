@@ -28,6 +28,7 @@ from octitrate.prepare.command import main  # noqa: E402
         ("TYR", ("ACE", "TYR", "NME"), "tyr", "tyr"),
         ("glh", ("ACE", "GLU", "NME"), "glu3", "glu"),
         ("nterm LYS", ("LYS", "NME"), "nterm", "nterm-lys"),
+        ("nterm PRO", ("PRO", "NME"), "nterm", "nterm-pro"),
         ("cterm LEU", ("ACE", "LEU"), "cterm", "cterm-leu"),
         ("nterm side ASP", ("ASP", "NME"), "asp3", "nterm-side-asp"),
         ("nterm side LYS", ("LYS", "NME"), "lys", "nterm-side-lys"),
@@ -47,7 +48,6 @@ def test_names(name: str, residues: tuple[str, ...], entry: str, folder: str) ->
         ("ALA", "the side chain of ALA does not titrate"),
         ("middle ALA", "there is no model compound 'middle ALA'"),
         ("cterm side SER", "the side chain of SER does not titrate"),
-        ("nterm PRO", "the amino end of PRO has two hydrogens"),
     ],
 )
 def test_what_is_no_model_compound_is_refused(name: str, message: str) -> None:
@@ -68,7 +68,7 @@ def test_the_help_names_model_compounds_that_there_are(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("name", "site"),
     [
-        ("TYR", "Tyr 2"), ("nterm LYS", "N-term Lys 1"), ("nterm side HIS", "His 1"), ("cterm side GLU", "Glu 2"), ("water", ""),
+        ("TYR", "Tyr 2"), ("nterm LYS", "N-term Lys 1"), ("nterm PRO", "N-term Pro 1"), ("nterm side HIS", "His 1"), ("cterm side GLU", "Glu 2"), ("water", ""),
         # CB takes what is left where AMBER has no acid at an end, up to 0.155 e.
         ("nterm side ASP", "Asp 1"), ("nterm side GLU", "Glu 1"), ("cterm side ASP", "Asp 2"),
     ],

@@ -97,7 +97,7 @@ def test_its_charge_buffer_is_that_of_the_water_and_its_sites_have_no_correction
     def ends(name: str) -> list[str]:
         return [residue for one in ff.calibrated._entries[name, "charmm36m-ecc"]["elsewhere"] for residue in one["residues"]]
 
-    # That of Ala is the entry's own. An amino end of Pro has no entry.
+    # That of Ala is the entry's own. The amino end of Pro has no correction yet.
     residues = set("ALA ARG AS3 ASN CYS GL3 GLN GLY HIP ILE LEU LYS MET PHE PRO SER THR TRP TYR VAL".split())  # noqa: SIM905
     assert set(ends("nterm")) == residues - {"ALA", "PRO"} and set(ends("cterm")) == residues - {"ALA"}
     sides = {"glu3": "GL3", "asp3": "AS3", "his": "HIP", "lys": "LYS", "arg": "ARG", "tyr": "TYR", "cys": "CYS"}

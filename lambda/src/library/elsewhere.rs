@@ -34,7 +34,7 @@ impl Entry {
     }
 
     /// The name that [`Elsewhere`] has for a residue: ends of chains have a letter before the name of their residue in AMBER's topologies (ZALA, NALA).
-    fn name_of<'a>(&self, residue: &'a str) -> &'a str {
+    pub(super) fn name_of<'a>(&self, residue: &'a str) -> &'a str {
         let bare = residue.strip_prefix(['N', 'C', 'Z']).filter(|name| name.len() == 3 && self.terminus.is_some());
         bare.unwrap_or(residue)
     }

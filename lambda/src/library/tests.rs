@@ -105,6 +105,51 @@ fn macroscopic_pka_follows_from_the_forms() {
 }
 
 #[test]
+fn wrong_atoms_of_an_end_elsewhere_are_refused_with_a_reason() {
+    let (end, side) = (builtin("nterm").text, builtin("glu").text);
+    assert_eq!(builtin("nterm").charges_at("NPRO"), builtin("nterm").charges_at("PRO"));
+    assert_ne!(builtin("nterm").charges_at("PRO"), builtin("nterm").charges_at("ALA"));
+    let table = "[[other_atoms]]\nresidues = [\"GLH\"]\ncharges = { CB = [0.0, -1.0] }\n\n[correction]";
+    let cases = [
+        (
+            &end,
+            "CD = [-0.0120, -0.0510]",
+            "CD = [-0.0120, -0.0610]",
+            "other_atoms of PRO: form deprotonated: charges change by -1.01",
+        ),
+        (
+            &end,
+            "CD = [-0.0120, -0.0510]",
+            "CD = [-0.0120]",
+            "other_atoms of PRO: charges.CD: [-0.012], expected 2 numbers",
+        ),
+        (
+            &end,
+            "CA = [0.1000, 0.0610]",
+            "CX = [0.1000, 0.0610]",
+            "other_atoms of PRO: atom CA (aliases, balanced_at) has no charges",
+        ),
+        (
+            &end,
+            "{ H1 = \"H2\", H2 = \"H3\" }",
+            "{ H1 = \"H2\", H2 = \"HX\" }",
+            "other_atoms of PRO: atom HX (aliases, balanced_at) has no charges",
+        ),
+        (&end, "residues = [\"PRO\"]", "residues = [\"PRO\", \"P:O\"]", "is no name"),
+        (&end, "residues = [\"PRO\"]", "residues = []", "other_atoms: residues []: none, or one that is there twice"),
+        (&side, "[correction]", table, "other_atoms: only an end of a chain without backbone"),
+    ];
+    for (text, from, to, message) in cases {
+        assert!(text.contains(from), "{from}");
+        let error = Entry::from_toml(&text.replacen(from, to, 1), "end.toml").unwrap_err().to_string();
+        assert!(error.starts_with("end.toml: ") && error.contains(message), "{to}: {error}");
+    }
+    // A calibration leaves them where they are.
+    let written = entry_with_calibration(&end, "end.toml", Some("PRO"), &Correction::Uncalibrated).unwrap();
+    assert_eq!(Entry::from_toml(&written, "end.toml").unwrap().other_atoms, builtin("nterm").other_atoms);
+}
+
+#[test]
 fn wrong_entries_are_refused_with_a_reason() {
     let cases = [
         ("CB = [-0.0071, -0.0398]", "CB = [-0.0071, -0.0397]", "form deprotonated: charges sum to -0.999900 e"),

@@ -38,9 +38,10 @@ pub(super) fn atoms<'a>(
             return Err(name);
         }
     }
-    for aliases in &entry.aliases {
+    let residue = topology.residues[residue as usize].name.as_str();
+    for aliases in entry.aliases_at(residue) {
         let there = aliases.keys().all(|alias| by_name.contains_key(alias.as_str()));
-        let other = aliases.keys().any(|alias| !entry.charges.contains_key(alias));
+        let other = aliases.keys().any(|alias| !entry.charges_at(residue).contains_key(alias));
         let free = aliases.values().all(|name| aliases.contains_key(name) || !by_name.contains_key(name.as_str()));
         if there && other && free {
             let renamed: Vec<(&str, u32)> = aliases
@@ -60,8 +61,8 @@ pub(super) fn indices<'a>(topology: &'a Topology, entry: &'a Entry, residue: u32
 
 /// Whether a residue has every atom of an entry, whatever their charges.
 pub(super) fn has_all(topology: &Topology, entry: &Entry, residue: u32) -> bool {
-    atoms(topology, entry, residue)
-        .is_ok_and(|atoms| entry.charges.keys().all(|name| atoms.contains_key(name.as_str())))
+    let charges = entry.charges_at(&topology.residues[residue as usize].name);
+    atoms(topology, entry, residue).is_ok_and(|atoms| charges.keys().all(|name| atoms.contains_key(name.as_str())))
 }
 
 /// Whether a residue has an end of a chain, by its atoms.
@@ -117,23 +118,25 @@ fn matched(names: &ResidueNames<'_>, entry: &Entry, residue: u32) -> Result<Site
     let (topology, name) = (names.topology(), names.of(residue).to_string());
     let by_name = atoms(topology, entry, residue)
         .map_err(|atom| SiteError::RepeatedAtom { residue: name.clone(), atom: atom.to_string() })?;
+    let here = &topology.residues[residue as usize].name;
+    let of_forms = entry.charges_at(here);
     let is_end = END_ATOMS.iter().any(|atom| by_name.contains_key(atom));
     let is_backbone = |atom: &String| entry.backbone.contains(atom);
     let missing = |atom: &&String| !(by_name.contains_key(atom.as_str()) || is_end && is_backbone(atom));
-    if let Some(atom) = entry.charges.keys().find(missing) {
+    if let Some(atom) = of_forms.keys().find(missing) {
         let build = entry.build.clone().unwrap_or_else(|| "see its entry in the library".into());
         return Err(SiteError::MissingAtom { residue: name, atom: atom.clone(), entry: entry.name.clone(), build });
     }
-    let foreign = |atom: &&&str| !entry.charges.contains_key(**atom) && !END_ATOMS.contains(*atom);
+    let foreign = |atom: &&&str| !of_forms.contains_key(**atom) && !END_ATOMS.contains(*atom);
     if let (None, Some(atom)) = (entry.terminus, by_name.keys().find(foreign)) {
         return Err(SiteError::UnknownAtom { residue: name, atom: atom.to_string(), entry: entry.name.clone() });
     }
     let mut atoms: Vec<(u32, &String)> =
-        entry.charges.keys().filter_map(|atom| by_name.get(atom.as_str()).map(|&index| (index, atom))).collect();
+        of_forms.keys().filter_map(|atom| by_name.get(atom.as_str()).map(|&index| (index, atom))).collect();
     atoms.sort_unstable();
     let mut charges: Vec<Vec<f64>> = Vec::new();
     for &(index, atom) in &atoms {
-        let (found, of_entry) = (topology.atoms[index as usize].charge, &entry.charges[atom]);
+        let (found, of_entry) = (topology.atoms[index as usize].charge, &of_forms[atom]);
         let expected = match entry.kind {
             EntryKind::Titratable => of_entry[0],
             EntryKind::Buffer => 0.5 * (of_entry[0] + of_entry[1]),
@@ -160,10 +163,9 @@ fn matched(names: &ResidueNames<'_>, entry: &Entry, residue: u32) -> Result<Site
         charges.push(of_entry.iter().map(|&q| applied(q, expected, found)).collect());
     }
     balance(topology, entry, &atoms, &mut charges);
-    let here = &topology.residues[residue as usize].name;
-    let of_forms: Vec<&TypesEntry> = entry.lj_types.iter().filter(|one| one.is_in(here)).collect();
+    let types: Vec<&TypesEntry> = entry.lj_types.iter().filter(|one| one.is_in(here)).collect();
     let changes = |k: &usize| {
-        let lj = of_forms.iter().any(|one| one.atom == *atoms[*k].1 && one.types.iter().any(|t| *t != one.types[0]));
+        let lj = types.iter().any(|one| one.atom == *atoms[*k].1 && one.types.iter().any(|t| *t != one.types[0]));
         lj || charges[*k].iter().any(|&q| q != charges[*k][0])
     };
     let kept: Vec<usize> = (0..atoms.len()).filter(changes).collect();

@@ -26,9 +26,10 @@ const SAME: f64 = 1e-3;
 /// pairs follow from the combination rule.
 pub fn pair_terms(topology: &Topology, entry: &Entry, residue: u32, solvent: Option<Range<u32>>) -> Option<String> {
     let by_name = atoms(topology, entry, residue).unwrap_or_default();
+    let charges = entry.charges_at(&topology.residues[residue as usize].name);
     let group: Vec<(&str, u32)> = by_name
         .iter()
-        .filter(|(name, _)| entry.charges.contains_key(**name) && !entry.backbone.iter().any(|other| other == *name))
+        .filter(|(name, _)| charges.contains_key(**name) && !entry.backbone.iter().any(|other| other == *name))
         .map(|(name, atom)| (*name, topology.atoms[*atom as usize].type_index))
         .collect();
     let others = |atoms: Range<u32>, what: &str| -> Vec<(String, u32)> {

@@ -61,12 +61,10 @@ pub fn terms(topology: &Topology, entry: &Entry, residue: u32) -> Terms {
     let by_name = atoms(topology, entry, residue).unwrap_or_default();
     let is_end = entry.terminus.is_none() && END_ATOMS.iter().any(|atom| by_name.contains_key(atom));
     let whole = entry.backbone.iter().all(|atom| by_name.contains_key(atom.as_str()));
-    let members: BTreeMap<u32, &str> = by_name
-        .iter()
-        .filter(|(name, _)| entry.charges.contains_key(**name))
-        .map(|(name, index)| (*index, *name))
-        .collect();
     let name = topology.residues[residue as usize].name.as_str();
+    let charges = entry.charges_at(name);
+    let members: BTreeMap<u32, &str> =
+        by_name.iter().filter(|(name, _)| charges.contains_key(**name)).map(|(name, index)| (*index, *name)).collect();
     let group = Group::new(topology, entry, name, members);
     let sorted = |mut lines: Vec<String>| {
         lines.sort_unstable();

@@ -204,6 +204,52 @@ fn a_terminal_residue_takes_differences() {
     assert!(matches!(first(&[("GLH", far)]), Err(SiteError::ChargeMismatch { .. })));
 }
 
+/// NPRO of AMBER, the numbers of GROMACS 2022.5, amber99sb-ildn.ff/aminoacids.rtp; hydrogens at N by these names.
+fn first_proline(hydrogens: [&str; 2]) -> Vec<(String, f64)> {
+    let mut all = vec![atom("N", -0.202), atom(hydrogens[0], 0.312), atom(hydrogens[1], 0.312)];
+    for (carbon, q, h) in [("CD", -0.012, "HD"), ("CG", -0.121, "HG"), ("CB", -0.115, "HB")] {
+        all.extend([atom(carbon, q), atom(&format!("{h}2"), 0.1), atom(&format!("{h}3"), 0.1)]);
+    }
+    all.extend([atom("CA", 0.1), atom("HA", 0.1), atom("C", 0.526), atom("O", -0.5)]);
+    all
+}
+
+#[test]
+fn the_end_at_proline_has_two_hydrogens_and_a_second_carbon() {
+    // Names of the PDB, of GROMACS and of CHARMM; the second is the one that leaves.
+    for (residue, hydrogens) in [("PRO", ["H2", "H3"]), ("NPRO", ["H1", "H2"]), ("PRO", ["HN1", "HN2"])] {
+        let residues = [(residue, first_proline(hydrogens)), ("GLH", protonated("glu"))];
+        let top = topology(&residues);
+        let site = requested(&top, &[&format!("nterm {residue} 1")]).unwrap().remove(0);
+        let of = |form: usize| -> Vec<(&str, f64)> {
+            let name = |&atom: &u32| top.atoms[atom as usize].name.as_str();
+            site.atoms.iter().map(name).zip(site.forms[form].charges.iter().copied()).collect()
+        };
+        let [stays, leaves] = hydrogens;
+        assert_eq!(of(0), [("N", -0.202), (stays, 0.312), (leaves, 0.312), ("CD", -0.012), ("CA", 0.1)]);
+        let expected = [("N", -0.86), (stays, 0.36), (leaves, 0.0), ("CD", -0.051), ("CA", 0.061)];
+        for ((name, charge), (other, of_entry)) in of(1).into_iter().zip(expected) {
+            assert!(name == other && (charge - of_entry).abs() < 1e-12, "{name} {charge}");
+        }
+        assert_eq!(site.correction, Correction::Uncalibrated);
+        // Its correction is not known: unasked it does not titrate, and that is said.
+        let library = SiteLibrary::builtin().unwrap();
+        let sites = all(&residues).unwrap();
+        assert_eq!(sites.iter().map(|site| site.name.as_str()).collect::<Vec<_>>(), ["GLH 2"]);
+        let known = no_correction(&top, library.entries.iter().find(|entry| entry.name == "nterm").unwrap(), 0);
+        assert!(
+            known.unwrap().starts_with("V_MM of nterm is known for ALA, GLY, MET and not for the end of a chain at")
+        );
+    }
+    // The residue decides, not the names: Arg with two hydrogens has lost one.
+    let arginine = topology(&[("ARG", first_proline(["H2", "H3"]))]);
+    let error = requested(&arginine, &["nterm ARG 1"]).unwrap_err().to_string();
+    assert!(error.starts_with("residue ARG 1 has no atom H1, which the titratable nterm needs"), "{error}");
+    let inside = topology(&[("PRO", first_proline(["HX", "HY"]))]);
+    let error = requested(&inside, &["nterm PRO 1"]).unwrap_err().to_string();
+    assert!(error.starts_with("residue PRO 1 has no atom H2, which the titratable nterm needs"), "{error}");
+}
+
 /// Alanine as in NALA ... CALA: an amino end, or a carboxyl end with its hydrogen.
 fn ends() -> [Vec<(String, f64)>; 2] {
     let methyl = |q: f64| (1..=3).map(move |k| atom(&format!("HB{k}"), q));

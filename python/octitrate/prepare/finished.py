@@ -34,8 +34,9 @@ from openmm.app.internal.unitcell import reducePeriodicBoxVectors
 
 from .. import __version__
 from ..entries import BUILT_IN
-from ..errors import Refused
+from ..errors import Refused, named
 from ..force_fields import FORCE_FIELDS
+from ..proline import name_hydrogens
 from ..repeatable import platform
 from ..residues import TitratableForceField
 from . import structure
@@ -137,6 +138,8 @@ def take(args: argparse.Namespace, report: Report) -> Path:
     places = np.array(loaded.positions.value_in_unit(unit.nanometer))
     if len(places) != system.getNumParticles():
         raise Refused(f"{files[1]} has {len(places)} atoms and {files[0]} {system.getNumParticles()}: they do not belong together", FORMS)
+    for residue in name_hydrogens(loaded.topology, places):
+        report.note(f"the hydrogens at N of {named(residue)} are named the other way round: the one that leaves with the proton is that on the side of C, as in its correction")
     model = Model(loaded.topology, places)
     energy = _energy(system, model)
     if not np.isfinite(energy):
