@@ -294,7 +294,7 @@ def test_sites_that_are_asked_for_titrate_alone(structure: Write, report: Report
 
 
 def test_corrections_of_ones_own_are_taken(structure: Write, report: Report, tmp_path: Path) -> None:
-    options = structure(peptide_text("ASN", "TYR", "ASN"))
+    options = structure(peptide_text("TRP", "TYR", "TRP"))
     options.force_field = "ff14SB"
     text = entry(TitratableForceField("ff14SB"), "tyr")
     own = tmp_path / "own" / "tyr.toml"
