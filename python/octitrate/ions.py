@@ -13,6 +13,12 @@ charges and `FE2` with two. Atoms without a charge there have none here."""
 SALT = {"NA": 1, "K": 1, "CL": -1, "BR": -1, "IOD": -1, "F": -1, "SOD": 1, "CLA": -1, "POT": 1}
 """Ions of a salt with their charges, `SOD`, `CLA` and `POT` by their names in CHARMM: the salt of the box takes their place."""
 
+ELEMENTS = frozenset(
+    "H D He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm "
+    "Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Cf".split()
+)
+"""Symbols of the elements, deuterium among them."""
+
 
 def element_of_ion(name: str) -> str:
     """The symbol of the element of an ion by its name in the PDB: `FE2` is Fe, `IOD` is I, `K` is K."""

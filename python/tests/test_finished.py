@@ -15,8 +15,9 @@ from conftest import ROOT, binary
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
+from octitrate.errors import Refused  # noqa: E402
 from octitrate.prepare.command import NOT_YET, main  # noqa: E402
-from octitrate.prepare.finished import gro  # noqa: E402
+from octitrate.prepare.finished import gro, has_places  # noqa: E402
 
 FILES = Path(__file__).parent / "finished"
 PSF = ["--from", str(FILES / "glh.psf"), str(FILES / "glh.crd"), "--parameters", str(FILES / "glh.prm"), "--box-size", "3", "3", "3"]
@@ -71,6 +72,78 @@ def test_a_prmtop_gets_the_corrections_of_its_force_field(tmp_path: Path, capsys
     assert main([*files, "-o", str(tmp_path / "unnamed")]) == NOT_YET
     said = capsys.readouterr().err
     assert "--force-field ff14SB (or ff19SB, charmm36m)" in " ".join(said.split()), said
+
+
+def in_other_water(charge: float, path: Path) -> list[str]:
+    """The files of histidine in OPC with other charges on its water: hydrogens of `charge` (e)."""
+    head, rest = (FILES / "hip.prmtop").read_text().split("%FLAG CHARGE", 1)
+    numbers, tail = rest.split("%FLAG", 1)
+    first, form, *rows = numbers.splitlines()
+    scaled = {"0.6791": charge, "-1.3583": -2 * charge}
+    charges = [float(row[k : k + 16]) / 18.2223 for row in rows for k in range(0, len(row), 16)]
+    charges = [scaled.get(f"{q:.4f}", q) * 18.2223 for q in charges]
+    rows = ["".join(f"{q:16.8E}" for q in charges[k : k + 5]) for k in range(0, len(charges), 5)]
+    path.write_text(head + "%FLAG CHARGE" + "\n".join([first, form, *rows, ""]) + "%FLAG" + tail)
+    return ["--from", str(path), str(FILES / "hip.rst7")]
+
+
+OPC, EW, OF_2005 = 0.679142, 0.52422, 0.5564
+
+
+@pytest.mark.parametrize(
+    ("charge", "options", "said"),
+    [
+        (OPC, [], ["the water is OPC (4 sites, +0.6791 e on each hydrogen), and the corrections that are built in are for TIP3P", "--force-field ff19SB puts those for OPC beside the job"]),
+        (OPC, ["--force-field", "ff14SB"], ["corrections V_MM for ff14SB and opc: his, water"]),
+        (EW, [], ["the water is TIP4P-Ew (4 sites", "octitrate brings none for TIP4P-Ew", "--force-field ff14SB --water tip4pew` makes them"]),
+        (EW, ["--force-field", "ff19SB"], ["corrections V_MM for ff19SB and tip4pew: his, water"]),
+        (0.53, [], ["the water is of no model that is known here (4 sites, +0.5300 e on each hydrogen)", "waters that it knows are tip3p, "]),
+    ],
+)
+def test_the_water_of_a_system_is_told_by_its_charges(charge: float, options: list[str], said: list[str], tmp_path: Path) -> None:
+    """A prmtop in OPC without --force-field was told that the titratable water has no atom EPW; with ff14SB the buffer was that of TIP3P."""
+    taken([*in_other_water(charge, tmp_path / "hip.prmtop"), *options], tmp_path / "taken")
+    text = (tmp_path / "taken/prepare.md").read_text()
+    assert all(words in text for words in said), text
+
+
+@pytest.mark.parametrize(
+    ("charge", "options", "message", "help"),
+    [
+        (OPC, ["ff19SB", "--water", "opc3"], "the water is OPC (4 sites, +0.6791 e on each hydrogen), and --water says opc3", "OPC goes with --force-field ff14SB or ff19SB"),
+        (OF_2005, ["ff14SB"], "octitrate has no corrections for ff14SB in it", "TIP4P/2005 goes with --force-field charmm36m"),
+    ],
+)
+def test_a_water_that_does_not_go_with_what_is_said_is_refused(charge: float, options: list[str], message: str, help: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*in_other_water(charge, tmp_path / "hip.prmtop"), "--force-field", *options, "-o", str(tmp_path / "taken"), "-q"]) == 2
+    said = capsys.readouterr().err
+    assert message in said and help in said and not (tmp_path / "taken").exists(), said
+
+
+def test_an_extra_point_without_a_place_is_named() -> None:
+    """ParmEd writes one of a system of OpenMM without its bond to the oxygen: it stays where it is, and the program spoke of a mass of zero."""
+    import openmm
+    from openmm import app
+
+    system, topology = openmm.System(), app.Topology()
+    residue = topology.addResidue("HOH", topology.addChain("A"), "7")
+    for name, element, mass in (("O", "O", 16.0), ("H1", "H", 1.0), ("H2", "H", 1.0), ("M", None, 0.0)):
+        topology.addAtom(name, None if element is None else app.element.get_by_symbol(element), residue)
+        system.addParticle(mass)
+    with pytest.raises(Refused, match="atom M of HOH 7 of chain A has no mass") as caught:
+        has_places(system, topology, Path("x.prmtop"))
+    assert "an extra point of water is bonded to its oxygen" in caught.value.help
+    system.setVirtualSite(3, openmm.ThreeParticleAverageSite(0, 1, 2, 0.6, 0.2, 0.2))
+    has_places(system, topology, Path("x.prmtop"))
+
+
+def test_a_coarse_grained_system_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"    1GLU  {name:>5}{k:5d}{0.5 * k:8.3f}   1.000   1.000" for k, name in enumerate(("BB", "SC1"), 1)]
+    (tmp_path / "m.gro").write_text("\n".join(["m", "2", *rows, "   3.0   3.0   3.0", ""]))
+    (tmp_path / "m.top").write_text("")
+    for words in (["--from", str(tmp_path / "m.top"), str(tmp_path / "m.gro")], [str(tmp_path / "m.gro")]):
+        assert main([*words, "-o", str(tmp_path / "taken"), "-q"]) == 2
+        assert "m.gro: a coarse-grained model: the backbone of its residues is a bead, BB" in capsys.readouterr().err
 
 
 def test_glutamic_acid_with_one_hydrogen_is_told_of_where_its_force_field_has_no_correction(tmp_path: Path) -> None:
@@ -340,7 +413,7 @@ def test_the_end_says_whether_the_job_can_be_run(tmp_path: Path, capsys: pytest.
     assert main(["--from", str(FILES / "hip.prmtop"), str(FILES / "hip.rst7"), "-o", str(place)]) == NOT_YET
     said = capsys.readouterr().err
     assert f"error: {place} is written, prepare.md in it says what was decided, but the job cannot be run yet" in said
-    assert "charge buffer: residue WAT 4 has an atom EPW" in said and check(place).stderr.split("\n")[0] in said
+    assert "charge buffer: residue WAT 4" in said and "has an atom EPW" in said and check(place).stderr.split("\n")[0] in said
     assert "is ready" not in said and (place / "system.xml").is_file()
     assert main([*gromacs, "-o", str(tmp_path / "gromacs")]) == 0
     assert f"{tmp_path}/gromacs is ready" in capsys.readouterr().err

@@ -23,6 +23,13 @@ def _c_alpha(text: str) -> str:
     return "".join(line for line in text.splitlines(keepends=True) if line[12:16].strip() == "CA")
 
 
+def _beads(text: str) -> str:
+    """As Martini has it: a bead for the backbone and one for the side chain, and beads of a solvent, whose name is that of tungsten or of nothing."""
+    rows = [row for row in text.splitlines(keepends=True) if row[12:16].strip() in ("CA", "CB")]
+    beads = [f"{row[:12]} {'BB ' if row[12:16].strip() == 'CA' else 'SC1'}{row[16:76]}  {row[78:]}" for row in rows]
+    return "".join(beads) + hetero("W", "W", "", FAR) + hetero("SOLV", "SOLV", "", FAR, 201).replace("SOLV A", "SOLVA")
+
+
 def _atom(text: str, number: int, name: str) -> tuple[float, float, float]:
     line = next(row for row in text.splitlines() if int(row[22:26]) == number and row[12:16].strip() == name)
     return float(line[30:38]), float(line[38:46]), float(line[46:54])
@@ -126,6 +133,8 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "modified": (lambda t: renamed(t, 5, "SEP"), "SEP 5 of chain A: phosphoserine", "--mutate A:SEP5SER"),
     "unknown amino acid": (lambda t: renamed(t, 5, "QQQ"), "QQQ 5 of chain A: an amino acid that the force field does not know", "--mutate A:QQQ5ALA"),
     "C-alpha": (_c_alpha, r"8 of 8 residues have no backbone but CA \(first ALA 1 of chain A\)", "build all atoms"),
+    "beads": (lambda t: _beads(t), r"protein\.pdb: a coarse-grained model: 8 of 8 residues have no backbone but BB, SC1 \(first ALA 1 of chain A\), and octitrate needs all atoms", "build all atoms"),
+    "beads of water beside atoms": (lambda t: t + hetero("SOLV", "SOLV", "", FAR).replace("SOLV A", "SOLVA"), "SOLV 200 of chain A: a single particle of no element, such as a bead of a coarse-grained model\n", "--drop SOLV"),
     "gap": (lambda t: without(t, 4, 5), r"broken between GLY 3 and HIS 6: 2 residues are missing \(4, 5\)", "^--gaps cap ends the chain on both sides with neutral caps$"),
     "amino acid as a ligand": (
         lambda t: t + "TER\n" + "".join(row[:22] + " 301" + row[26:] for row in moved(t, "A", 40.0).splitlines(True) if int(row[22:26]) == 8),

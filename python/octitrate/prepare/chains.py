@@ -10,7 +10,7 @@ import difflib
 from dataclasses import dataclass, field, replace
 
 from ..errors import Refused
-from . import names
+from . import coarse, names
 from .entry import Entry, Missing, Residue, distance
 from .options import Options
 from .report import Report, counted, listed
@@ -77,13 +77,7 @@ def check_atoms(protein: list[Residue], entry: Entry, report: Report) -> list[Re
     amino = [residue for residue in protein if residue.name in names.SIDE_CHAINS]
     if not amino:
         raise Refused(f"{entry.path}: nothing of the protein is left", "drop less")
-    bare = [residue for residue in amino if not residue.has("N", "CA", "C")]
-    if 2 * len(bare) > len(amino):
-        raise Refused(
-            f"{entry.path}: {len(bare)} of {len(amino)} residues have no backbone but {listed(sorted({a.name for r in bare for a in r.atoms}), 4)} "
-            f"(first {bare[0]}): a C-alpha model, or one as coarse",
-            "build all atoms with a program for that first, or take another structure",
-        )
+    bare = coarse.refuse(amino, entry, 0.5)
     for residue in bare:
         _count_as_missing(residue, entry)
         absent = ", ".join(name for name in ("N", "CA", "C") if not residue.has(name))

@@ -298,7 +298,7 @@ def _wanted(entry: Entry, proteins: dict[str, list[str]], options: Options, repo
             first = next((unit for unit in entry.units if group[0] in unit), [group[0]])
             first = [chain for chain in first if chain in proteins]
             raise Refused(
-                f"{entry.path}: chains {', '.join(group)} have the same sequence ({len(proteins[group[0]])} residues), and {why}",
+                f"{entry.path}: chains {', '.join(group)} have the same sequence ({counted(len(proteins[group[0]]), 'residue')}), and {why}",
                 f"prepare one unit with --chains {','.join(first)}, or prepare everything with --chains all",
             )
     report.note(f"{'chain' if len(proteins) == 1 else 'chains'} {there}")

@@ -196,8 +196,8 @@ def model_compounds(args: argparse.Namespace) -> int:
 
 
 HINT = (
-    "  --force-field ff14SB (or ff19SB, charmm36m), with --water where it is not the usual one, says what the system was made with: the corrections for it come "
-    "into the folder then"
+    "  --force-field ff14SB (or ff19SB, charmm36m) says what the system was made with (its water is told by its charges): the corrections for it come into the "
+    "folder then"
 )
 
 

@@ -11,8 +11,8 @@ a psf, a .top with Urey–Bradley angles  CHARMM: forces switched off between 1.
 all others                              1.0 nm, the potential shifted to zero there, dispersion beyond it corrected for
 ======================================  ====================================================================================
 
-`--force-field` and `--water` say what a system was made with, where octitrate has that: the job then has its cut-offs, and the folder the corrections V_MM for its
-groups. Whether the parameters are those of the corrections, `octitrate check` says by their fingerprints.
+`--force-field` says what a system was made with, where octitrate has that: the job then has its cut-offs, and the folder the corrections V_MM for its groups. Its water is told by
+its charges (`water_model.py`). Whether the parameters are those of the corrections, `octitrate check` says by their fingerprints.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ from ..force_fields import FORCE_FIELDS
 from ..proline import name_hydrogens
 from ..repeatable import platform
 from ..residues import TitratableForceField
-from . import structure
+from . import coarse, structure
 from .build import Model
 from .folder import MARKER, Folder, digest
 from .job import BARRIER, ROTAMERS, between_lines, electrostatics, picoseconds, position_restraints, settling, thermostat, until
 from .names import LIPIDS
 from .options import Options
-from .report import Report, listed
+from .report import Report, counted, listed
 from .water import make_rigid
+from .water_model import Water, advice, recognised
 
 FORMS = "--from x.prmtop x.rst7, --from x.top x.gro, or --from x.psf x.crd --parameters toppar.prm … --box-size 7 7 7"
 
@@ -118,14 +119,18 @@ def take(args: argparse.Namespace, report: Report) -> Path:
     folder = Folder(place, args.force)
     known = _force_field(args)
     report.step("Input")
+    if files[1].suffix.lower() == ".gro" and coarse.of_gro(files[1].read_text(encoding="utf-8", errors="replace").splitlines()):
+        raise coarse.refused(files[1])
     loaded = load(files, args)
+    if coarse.has_beads(atom.name for atom in loaded.topology.atoms()):
+        raise coarse.refused(files[0])
     if known is not None:
         family = FORCE_FIELDS[known.name]
         loaded.cutoffs = Cutoffs(family.cutoff, family.switch, f"{known.called()} is made for it")
     vectors = loaded.topology.getPeriodicBoxVectors()
     if vectors is None:
         raise Refused(f"{files[1]}: has no box", "octitrate takes finished systems in periodic boxes: --box-size gives the edges")
-    report.note(f"{files[0]} and {files[1]}: {loaded.topology.getNumAtoms()} atoms, {loaded.topology.getNumResidues()} residues")
+    report.note(f"{files[0]} and {files[1]}: {counted(loaded.topology.getNumAtoms(), 'atom')}, {counted(loaded.topology.getNumResidues(), 'residue')}")
     report.step("System")
     try:
         system = loaded.source.createSystem(
@@ -134,10 +139,16 @@ def take(args: argparse.Namespace, report: Report) -> Path:
     except Exception as error:  # readers of OpenMM raise what they run into
         raise Refused(f"{files[0]}: OpenMM cannot make a system of it: {error}", "look at the file with the program that wrote it") from None
     _whole_pi(system)
+    has_places(system, loaded.topology, files[0])
+    water = recognised(system, loaded.topology)
+    if water is not None:
+        report.note(f"the water is {water.words()}")
+    if known is not None and water is not None:
+        known = _in_water(known, water, args, files[0])
     make_rigid(system, loaded.topology, loaded.bond, files[0], report)
     places = np.array(loaded.positions.value_in_unit(unit.nanometer))
     if len(places) != system.getNumParticles():
-        raise Refused(f"{files[1]} has {len(places)} atoms and {files[0]} {system.getNumParticles()}: they do not belong together", FORMS)
+        raise Refused(f"{files[1]} has {counted(len(places), 'atom')} and {files[0]} {system.getNumParticles()}: they do not belong together", FORMS)
     for residue in name_hydrogens(loaded.topology, places):
         report.note(f"the hydrogens at N of {named(residue)} are named the other way round: the one that leaves with the proton is that on the side of C, as in its correction")
     model = Model(loaded.topology, places)
@@ -160,10 +171,13 @@ def take(args: argparse.Namespace, report: Report) -> Path:
             else f"there are lipids ({listed(lipids)}): the barostat of the job scales all edges alike, which is right for micelles and wrong for a bilayer; take the section "
             "[barostat] out, or a box with right angles, whose axes can be scaled apart"
         )
+    if known is None and water is not None and water.key != "tip3p":
+        report.warn(f"the water is {water.words()}, and the corrections that are built in are for TIP3P with AMBER99SB-ILDN: {advice(water)}")
     is_bilayer = bool(lipids) and has_right_angles(loaded.topology)
     entries = {} if known is None else known.entries(loaded.topology)
     if known is not None:
-        which = listed(sorted(Path(name).stem for name in entries), 12) if entries else "those that are built into the program"
+        none = "those that are built into the program" if (known.name, known.water) == BUILT_IN else "none, because no residue has the name of one that titrates"
+        which = listed(sorted(Path(name).stem for name in entries), 12) if entries else none
         report.note(f"corrections V_MM for {known.called()} and {known.water}: {which}")
         if acids := _without_correction(loaded.topology, known, entries):
             report.warn(
@@ -191,6 +205,40 @@ def _without_correction(topology: Any, known: TitratableForceField, entries: dic
         return []
     lacking = {name for name, entry in ONE_HYDROGEN.items() if not any(Path(file).stem == entry for file in entries)}
     return [f"{residue.name} {residue.id}" for residue in topology.residues() if residue.name in lacking]
+
+
+def has_places(system: Any, topology: Any, file: Path) -> None:
+    """Refuses atoms without mass that OpenMM made no virtual sites of: their place would be that of the file for ever."""
+    for atom in topology.atoms():
+        if system.getParticleMass(atom.index)._value == 0.0 and not system.isVirtualSite(atom.index):
+            raise Refused(
+                f"{file}: atom {atom.name} of {named(atom.residue)} has no mass, and the file does not say where it is beside the others: for OpenMM it is held in place",
+                "in a prmtop an extra point of water is bonded to its oxygen, as tleap writes it, and in a .top it stands in a section such as [ virtual_sites3 ]: "
+                "let the program that made the system write it anew",
+            )
+
+
+def _in_water(known: TitratableForceField, water: Water, args: argparse.Namespace, file: Path) -> TitratableForceField:
+    """The force field with the water of the system, where no other one is asked for.
+
+    Raises `Refused` for a system in another water than `--water`, and for one that the force field does not go with.
+    """
+    if water.key is None or water.key == known.water:
+        return known
+    if args.water is not None:
+        raise Refused(f"{file}: the water is {water.words()}, and --water says {args.water}", f"leave --water out: the water is told by its charges{_with(water)}")
+    if water.key not in FORCE_FIELDS[known.name].waters:
+        raise Refused(
+            f"{file}: the water is {water.words()}, and octitrate has no corrections for {known.name} in it",
+            f"the waters of {known.name} are {', '.join(FORCE_FIELDS[known.name].waters)}; leave --force-field out to take the system over without corrections{_with(water)}",
+        )
+    return TitratableForceField(known.name, water.key, args.library or [])
+
+
+def _with(water: Water) -> str:
+    """The force fields that go with a water, as the end of a sentence."""
+    fields = water.force_fields()
+    return f"; {water.title} goes with --force-field {' or '.join(fields)}" if fields else ""
 
 
 def _force_field(args: argparse.Namespace) -> TitratableForceField | None:

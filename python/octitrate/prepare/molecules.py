@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..errors import Refused
-from ..ions import METALS, SALT
+from ..ions import ELEMENTS, METALS, SALT
 from . import names
 from .chains import PEPTIDE, bonded
 from .entry import Residue, distance
@@ -177,6 +177,9 @@ def _refusal(
         elif name == "NH2":
             lines.append(f"NH2 {places}: the amide at the end of a chain")
             helps.append("--drop NH2 leaves the end as a carboxyl group, --drop NH2 --ends capped takes methylamide (NME) in its place and caps all ends")
+        elif name not in METALS and len(first.atoms) == 1 and first.atoms[0].element.capitalize() not in ELEMENTS:
+            lines.append(f"{name} {places}: a single particle of no element, such as a bead of a coarse-grained model")
+            helps.append(f"--drop {name} leaves it out")
         elif name in METALS or (len(first.atoms) == 1 and first.atoms[0].element not in ("C", "N")):
             held = listed(list(dict.fromkeys(line for one in group for line in _neighbours(one, protein, COORDINATION))), 12)
             known = knows_ion(name)

@@ -20,7 +20,7 @@ from ..entries import KINDS, forms
 from ..errors import named
 from ..force_fields import FORCE_FIELDS
 from ..residues import TitratableForceField
-from . import build, called, chains, chirality, choose, confidence, flips, loops, molecules, mutate, numbers, order, predict, sites, solvate, structure
+from . import build, called, chains, chirality, choose, coarse, confidence, flips, loops, molecules, mutate, numbers, order, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
 from .job import Titration, heated, job, length, offsets
 from .options import Options
@@ -44,6 +44,7 @@ def prepare(options: Options, report: Report) -> Path:
     called.name_chains(entry, residues, report)
     choose.standard_names(residues, report)
     residues = choose.no_hydrogens(residues, report)
+    coarse.refuse(residues, entry, 1.0)
     report.step("Chains")
     everything = residues
     residues = choose.chains(entry, residues, options, report)
@@ -53,7 +54,7 @@ def prepare(options: Options, report: Report) -> Path:
     report.step("Other molecules")
     kept = molecules.sort_out(residues, options, lambda name: ff.ion(name) is not None, report)
     if options.crystal_water == "drop" and kept.waters:
-        report.note(f"{len(kept.waters)} molecules of water of the crystal are left out, as asked")
+        report.note(f"{counted(len(kept.waters), 'molecule')} of water of the crystal {'is' if len(kept.waters) == 1 else 'are'} left out, as asked")
         kept.waters = []
     report.step("Ends and gaps")
     kept.protein = chains.check_atoms(kept.protein, entry, report)

@@ -9,9 +9,11 @@ import zlib
 from pathlib import Path
 
 from ..errors import Refused
+from . import coarse
 from .entry import Entry, distance
 from .read_cif import read_cif
 from .read_pdb import read_pdb
+from .report import counted
 
 
 _AMBER, _CHARMM = "x.prmtop x.rst7", "x.psf x.crd --parameters toppar.prm …"
@@ -33,7 +35,7 @@ def molecule(lines: list[str]) -> str:
     if len(lines) > 3 and lines[3].rstrip().endswith(("V2000", "V3000")):
         elements = elements_of_molfile(lines)
         hydrogens = f"{elements.count('H')} of them hydrogens" if "H" in elements else "none of them hydrogen"
-        return f"a molfile (SDF) of a molecule of {len(elements)} atoms, {hydrogens}"
+        return f"a molfile (SDF) of a molecule of {counted(len(elements), 'atom')}, {hydrogens}"
     return ""
 
 
@@ -80,6 +82,8 @@ def read(path: Path) -> Entry:
     if not any(entry.models.values()):
         if not lines:
             raise Refused(f"{path}: is empty", help)
+        if path.suffix.lower() == ".gro" and coarse.of_gro(text.splitlines()):
+            raise coarse.refused(path)
         if path.suffix.lower() == ".gro":
             raise Refused(f"{path}: is a .gro file, which does not say elements and chains", "octitrate prepare --from topol.top conf.gro takes a system of GROMACS as it is")
         if finished := FINISHED.get(path.suffix.lower()):

@@ -18,7 +18,7 @@ from ..residues import AMINO_ACIDS, PROTONATED, VARIANTS
 from .names import LETTERS, known_as
 from .numbers import NUMBER, in_file
 from .options import Options
-from .report import Report, listed
+from .report import Report, counted, listed
 
 MARGIN = 1.5
 """pH units around the range: a shift of a pKa that PROPKA does not see."""
@@ -135,7 +135,7 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
         )
     if not titrating:
         raise Refused(f"no group of this protein titrates between pH {low:g} and {high:g}", "ask for another range (--ph-range) or for groups (--sites)")
-    report.note(f"{len(titrating)} of {len(choices)} groups titrate between pH {low:g} and {high:g}")
+    report.note(f"{len(titrating)} of {counted(len(choices), 'group')} {'titrates' if len(choices) == 1 else 'titrate'} between pH {low:g} and {high:g}")
     for why in dict.fromkeys(choice.why for choice in choices if not choice.titrates):
         asking = ", unless --sites asks for them" if why in (UNKNOWN, UNKNOWN_AT_END) else ""
         stay = "" if why in (DEPROTONATED, PROTONATED_ALWAYS) else f" they stay in the form of pH 7{asking}:"
