@@ -174,8 +174,10 @@ class Run(Folder):
         return table[[name for name in table.columns if name.startswith(head)]].rename(columns=lambda name: name[len(head) : len(name) - len(tail)])
 
     def weights(self, site: str) -> pd.DataFrame:
-        """Weights of all forms of a site over the time, which sum to one. Raises `Refused` for a site that is not there."""
+        """Weights of all forms of a site over the time, which sum to one. `site` by the name of the job (`GL3 35`), by that of reports (`Glu 35`) once the titration of the run
+        has been evaluated, or by its place in the entry (`A 35`) where no other site has it. Raises `Refused` for a site that is not there."""
         known = {one.name: one for one in self.sites()}
+        site = self._name(site, list(known.values()))
         if site not in known:
             raise Refused(f"{self.folder} has no site {site!r}", f"its sites are {', '.join(known)}")
         names, lambdas = [form.name for form in known[site].forms], self.lambdas()
@@ -183,6 +185,18 @@ class Run(Folder):
             second = lambdas[site]
             return pd.DataFrame({names[0]: 1.0 - second, names[1]: second})
         return pd.DataFrame({name: lambdas[f"{site}:{name}"] for name in names})
+
+    def _name(self, site: str, known: list[Site]) -> str:
+        """The name in the job of a site that is called as in the report of the titration, or by its place; any other as it is."""
+        if any(one.name == site for one in known):
+            return site
+        titration = self.folder.resolve().parent.parent
+        if (titration / "pka.csv").is_file():
+            for name, label in Titration._labels(Titration(titration).pka()).items():
+                if label == site:
+                    return name
+        there = [one.name for one in known if one.place == site]
+        return there[0] if len(there) == 1 else site
 
     def time(self) -> float:
         """How far it has come, ps."""

@@ -97,6 +97,9 @@ def test_runs_of_a_titration(titration: Titration) -> None:
     total = sum(energies[f"{name} (kJ/mol)"] for name in parts)
     # Nine numbers of six decimals.
     assert energies["total (kJ/mol)"].to_numpy() == pytest.approx(total.to_numpy(), abs=5e-6)
+    # By the place in the entry, and as reports call it.
+    for name in ("A 2", "Glu 2"):
+        assert first.weights(name).equals(first.weights("GLH 2")), name
     with pytest.raises(Refused, match="has no site 'ASP 1'"):
         first.weights("ASP 1")
 
