@@ -224,8 +224,7 @@ fn groups_that_do_not_titrate_are_listed() {
     assert!(text.contains("warning: 2 groups that the library knows do not titrate: Glu 3, His 7"), "{text}");
     // Where sites are named, the others are counted.
     let text = checked("", "[titration]\nph = 7.0\nallow_uncalibrated = true\n[[titration.site]]\nresidue = \"LYS 4\"");
-    let expected =
-        "left fixed           4 more groups that the library knows; 2 of them could titrate as they are built";
+    let expected = "left fixed           4 more groups that the library knows, Glu 3, His 7, Cys 8, Arg 9; 2 of them could titrate as they are built";
     assert!(text.contains(expected) && !text.contains("does not titrate"), "{text}");
 }
 

@@ -163,7 +163,7 @@ fn a_replica_exchange_compares_and_grows_as_well() {
     }
     let more = Titration { steps: 12, ph: "[4.0, 4.2, 4.4]", ..titration() };
     let said = done(&["titrate", &more.job()]);
-    assert!(said.contains("1 runs are new: they first go alone as far as the others"), "{said}");
+    assert!(said.contains("a run is new: it first goes alone as far as the others"), "{said}");
     for run in ["pH_4.00/replica_1", "pH_4.20/replica_1", "pH_4.40/replica_1"] {
         assert_eq!(more.frames(run), 13, "{run}");
     }

@@ -234,7 +234,7 @@ fn a_titration_runs_skips_what_is_finished_and_names_damage() {
     std::fs::remove_dir_all(&finished).unwrap();
     let second = octitrate(&["titrate", job.to_str().unwrap()]);
     let said = String::from_utf8_lossy(&second.stderr).into_owned();
-    assert!(second.status.success() && said.contains("1 of 2 runs were finished before"), "{said}");
+    assert!(second.status.success() && said.contains("1 of 2 runs was finished before"), "{said}");
     assert!(said.contains("those of the runs lose 1") && said.contains("pKa values are those of the box"), "{said}");
     assert_eq!(written(&lambda), before);
     assert!(std::fs::read(finished.join("lambda.csv")).unwrap() == lost);
@@ -547,7 +547,7 @@ fn runs_that_are_looked_at_are_the_same_runs() {
     let plain = start("", "plain");
     assert!(start("until = \"0.05\"\nuntil_from = \"24 fs\"\nuntil_max_ph = 0", "looked") == plain);
     let log = std::fs::read_to_string(folder.path().join("looked/log.txt")).unwrap();
-    assert!(log.contains("until 0.05: 0 of 1 sites are within 0.05 at 0.024 ps"), "{log}");
+    assert!(log.contains("until 0.05: 0 of 1 site is within 0.05 at 0.024 ps"), "{log}");
     assert!(log.contains("runs go on to 0.03 ps, at most") && log.contains("not reached within 0.04 ps"), "{log}");
 }
 

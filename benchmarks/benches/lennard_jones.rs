@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use forcefield::lennard_jones::{LennardJones, Modifier};
 use forcefield::topology::{Atom, AtomType, LennardJonesTable};
-use forcefield::{Cell, Exclusions, Topology};
+use forcefield::{Cell, ExcludedPairs, Topology};
 use nalgebra::Vector3;
 
 /// `side`³ molecules on a jittered lattice of 33.4 per nm³: oxygen, and two hydrogens without Lennard-Jones.
@@ -37,7 +37,7 @@ fn water(side: usize) -> (Topology, Vec<Vector3<f64>>, Vector3<f64>) {
         atoms,
         atom_types: vec![kind("OW"), kind("HW")],
         lj: LennardJonesTable { n_types: 2, c6: vec![2.489e-3, 0.0, 0.0, 0.0], c12: vec![2.435e-6, 0.0, 0.0, 0.0] },
-        exclusions: Exclusions::from_pairs(n, bonded),
+        exclusions: ExcludedPairs::from_pairs(n, bonded),
         ..Default::default()
     };
     (top, x, Vector3::repeat(side as f64 * spacing))

@@ -1,8 +1,10 @@
 //! What a run and its sites are, in the words of files and people: log, `octitrate check`, `sites.toml`, reports.
 
 mod labels;
+mod words;
 
 pub use labels::{Labels, OF_BOTH, usual_name};
+pub use words::{are, counted};
 
 use lambda::library::Conditions;
 use lambda::site::ResiduePlace;

@@ -10,6 +10,10 @@ use lambda::site::Site;
 use settings::selection::{Key, Node, Value, Word};
 use std::ops::Range;
 
+/// Names of residues that are water, in files of AMBER, CHARMM, GROMACS and OpenMM.
+pub(crate) const WATER: [&str; 11] =
+    ["SOL", "WAT", "HOH", "H2O", "SPC", "TIP3", "TIP3P", "TIP4", "TIP4P", "TIP5", "OPC"];
+
 /// What can be selected from.
 #[derive(Clone, Copy, Debug)]
 pub struct Atoms<'a> {
@@ -101,11 +105,10 @@ impl Atoms<'_> {
     }
 
     fn water(&self) -> Vec<bool> {
-        const NAMES: [&str; 9] = ["SOL", "WAT", "HOH", "H2O", "SPC", "TIP3", "TIP3P", "TIP4", "TIP4P"];
         let topology = self.topology;
         let residues = topology.residues.iter();
         let mut chosen =
-            self.of_ranges(residues.filter(|residue| NAMES.contains(&residue.name.as_str())).map(|r| &r.atoms));
+            self.of_ranges(residues.filter(|residue| WATER.contains(&residue.name.as_str())).map(|r| &r.atoms));
         for settle in &topology.settles {
             let molecule = &topology.molecules[topology.atoms[settle.oxygen as usize].molecule as usize];
             chosen[molecule.atoms.start as usize..molecule.atoms.end as usize].fill(true);

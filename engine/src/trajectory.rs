@@ -162,10 +162,13 @@ impl Frames {
                     .map(|(_, entry)| entry.time)
                     .min_by(|a, b| (a - time).abs().total_cmp(&(b - time).abs()));
                 let (count, nearest) = (candidates().count(), nearest.unwrap_or_default());
-                let help = format!(
-                    "{count} frames with positions go from {} to {} ps; the nearest is at {nearest} ps",
-                    first.time, last.time
-                );
+                let help = match count {
+                    1 => format!("the one frame with positions is at {nearest} ps"),
+                    _ => format!(
+                        "{count} frames with positions go from {} to {} ps; the nearest is at {nearest} ps",
+                        first.time, last.time
+                    ),
+                };
                 Err(input(&self.path, format!("{what}, {time} ps"), &help))
             }
         }

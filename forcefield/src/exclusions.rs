@@ -2,20 +2,21 @@
 //!
 //! Row i holds the partners of atom i in increasing order, never i itself; j is in row i exactly if i is in row j.
 
-/// Symmetric, sorted list of excluded pairs (compressed sparse rows).
+/// Symmetric, sorted list of excluded pairs of atoms (compressed sparse rows), as a topology has it; `fmm::Exclusions` is what a solver for charges checks
+/// and takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exclusions {
+pub struct ExcludedPairs {
     offsets: Vec<u32>,
     partners: Vec<u32>,
 }
 
-impl Default for Exclusions {
+impl Default for ExcludedPairs {
     fn default() -> Self {
         Self { offsets: vec![0], partners: Vec::new() }
     }
 }
 
-impl Exclusions {
+impl ExcludedPairs {
     /// From pairs of atoms below `n_atoms`, in any order; repeated pairs and i = i are taken once and left out.
     ///
     /// # Panics
@@ -42,7 +43,7 @@ impl Exclusions {
     }
 
     /// Add the rows of `other` for atoms that follow those already there.
-    pub fn append(&mut self, other: &Exclusions) {
+    pub fn append(&mut self, other: &ExcludedPairs) {
         let (atoms, start) = (self.n_atoms() as u32, self.partners.len() as u32);
         self.offsets.extend(other.offsets[1..].iter().map(|o| o + start));
         self.partners.extend(other.partners.iter().map(|j| j + atoms));
@@ -92,7 +93,7 @@ mod tests {
 
     #[test]
     fn symmetric_sorted_and_unique() {
-        let e = Exclusions::from_pairs(5, [[3, 1], [1, 3], [0, 1], [4, 4]]);
+        let e = ExcludedPairs::from_pairs(5, [[3, 1], [1, 3], [0, 1], [4, 4]]);
         assert_eq!(e.of(0), [1]);
         assert_eq!(e.of(1), [0, 3]);
         assert_eq!(e.of(2), [0u32; 0]);
@@ -105,15 +106,15 @@ mod tests {
 
     #[test]
     fn appended_rows_are_shifted() {
-        let mut e = Exclusions::default();
-        let water = Exclusions::from_pairs(3, [[0, 1], [0, 2], [1, 2]]);
+        let mut e = ExcludedPairs::default();
+        let water = ExcludedPairs::from_pairs(3, [[0, 1], [0, 2], [1, 2]]);
         e.append(&water);
         e.append(&water);
-        assert_eq!(e, Exclusions::from_pairs(6, [[0, 1], [0, 2], [1, 2], [3, 4], [3, 5], [4, 5]]));
+        assert_eq!(e, ExcludedPairs::from_pairs(6, [[0, 1], [0, 2], [1, 2], [3, 4], [3, 5], [4, 5]]));
     }
 
     #[test]
     fn default_has_no_atoms() {
-        assert_eq!(Exclusions::default().n_atoms(), 0);
+        assert_eq!(ExcludedPairs::default().n_atoms(), 0);
     }
 }

@@ -27,7 +27,7 @@ use nalgebra::Vector3;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::Exclusions;
+use crate::ExcludedPairs;
 use crate::cell::{Cell, PeriodicBox};
 use crate::energy::TermEnergy;
 use crate::topology::Topology;
@@ -107,7 +107,7 @@ pub enum LennardJonesError {
 /// ```
 /// use forcefield::lennard_jones::{LennardJones, Modifier};
 /// use forcefield::topology::{Atom, AtomType, LennardJonesTable, Topology};
-/// use forcefield::Exclusions;
+/// use forcefield::ExcludedPairs;
 /// use forcefield::Cell;
 /// use nalgebra::Vector3;
 /// // Two argon atoms, σ = 0.34 nm, ε = 1 kJ/mol, at r = σ across the boundary of a box: V = 0, r·F = 24 ε.
@@ -117,7 +117,7 @@ pub enum LennardJonesError {
 ///     atoms: vec![atom; 2],
 ///     atom_types: vec![AtomType { name: "AR".into(), atomic_number: Some(18) }],
 ///     lj: LennardJonesTable { n_types: 1, c6: vec![c6], c12: vec![c12] },
-///     exclusions: Exclusions::from_pairs(2, []),
+///     exclusions: ExcludedPairs::from_pairs(2, []),
 ///     ..Default::default()
 /// };
 /// let cell = Cell::rectangular(Vector3::new(3.0, 3.0, 3.0)).expect("positive edges");
@@ -135,7 +135,7 @@ pub struct LennardJones {
     modified: Modified,
     buffer: f64,
     isa: Isa,
-    exclusions: Exclusions,
+    exclusions: ExcludedPairs,
     /// Atoms with any Lennard-Jones interaction.
     active: Vec<u32>,
     /// Their classes of equal coefficients.

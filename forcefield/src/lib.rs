@@ -49,6 +49,6 @@ pub mod virtual_sites;
 
 pub use cell::Cell;
 pub use energy::TermEnergy;
-pub use exclusions::Exclusions;
+pub use exclusions::ExcludedPairs;
 pub use topology::Topology;
 pub use virtual_sites::VirtualSite;

@@ -17,7 +17,7 @@ use nalgebra::Vector3;
 pub use fingerprint::Section;
 pub use well::Well;
 
-use crate::exclusions::Exclusions;
+use crate::exclusions::ExcludedPairs;
 use crate::virtual_sites::VirtualSite;
 
 /// Net charges (e) below this come from the rounding of charges in files.
@@ -298,7 +298,7 @@ pub struct Topology {
     /// 1-4 pairs.
     pub pairs: Vec<Pair14>,
     /// Pairs without non-bonded interaction.
-    pub exclusions: Exclusions,
+    pub exclusions: ExcludedPairs,
     /// Fixed distances.
     pub constraints: Vec<Constraint>,
     /// Rigid water molecules.

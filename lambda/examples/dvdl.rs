@@ -6,7 +6,7 @@
 //!     cargo run --release --package octitrate-lambda --example dvdl
 
 use forcefield::units::COULOMB;
-use forcefield::{Exclusions, Topology};
+use forcefield::{ExcludedPairs, Topology};
 use lambda::bias::{Acidity, Barrier, PhPotential, Separation, SiteBias};
 use lambda::coordinate::{Coordinate, MASS};
 use lambda::interpolation::{interpolate, own_pairs, set_effective_charges};
@@ -51,7 +51,7 @@ fn energy(site: &Site, weights: &[f64]) -> Result<(f64, Vec<f64>), Box<dyn std::
     set_effective_charges(site, weights, &mut charges)?;
     let potential = coulomb(&x, &charges);
     // No pair is excluded.
-    let topology = Topology { exclusions: Exclusions::from_pairs(x.len(), []), ..Topology::default() };
+    let topology = Topology { exclusions: ExcludedPairs::from_pairs(x.len(), []), ..Topology::default() };
     let mut forces = vec![Vector3::zeros(); x.len()];
     let terms = interpolate(site, weights, &own_pairs(site, &topology), &x, &potential, &mut forces)?;
     let whole: f64 = potential.iter().zip(charges).map(|(phi, q)| 0.5 * phi * q).sum();

@@ -151,6 +151,18 @@ pub enum SiteError {
         /// Residue names of buffers.
         known: String,
     },
+    /// Molecules of a buffer are not those of its entry: another model of the same solvent.
+    #[error("residue {residue} is not {entry} ({force_field}), which the library has a charge buffer for: {reason}")]
+    OtherSolvent {
+        /// Residue.
+        residue: String,
+        /// Entry of the library.
+        entry: String,
+        /// Model of the solvent that it is for.
+        force_field: String,
+        /// What does not fit, in a sentence that does not name the residue.
+        reason: String,
+    },
     /// The residue is built with another force field than the entry is for.
     #[error(
         "residue {residue} is of {of}, and the library has {entry} for {force_field} alone ({reason}): build the \

@@ -11,7 +11,7 @@
 //! | `all` | every atom |
 //! | `protein` | residues with atoms N, CA and C, and the caps ACE, NME, NMA, NAC, NH2, FOR |
 //! | `backbone` | N, CA, C and O of these residues |
-//! | `water` | rigid waters, and residues named SOL, WAT, HOH, H2O, SPC, TIP3, TIP3P, TIP4, TIP4P |
+//! | `water` | rigid waters, and residues named SOL, WAT, HOH, H2O, SPC, TIP3, TIP3P, TIP4, TIP4P, TIP5, OPC |
 //! | `ions` | molecules of one atom |
 //! | `solute` | what is neither water nor an ion |
 //! | `hydrogen` | atoms whose names start with H |

@@ -10,6 +10,7 @@ use octitrate::error::Result;
 use octitrate::evaluation::runs::holding;
 use octitrate::output::progress::duration;
 use octitrate::propagate::Propagate;
+use octitrate::record::counted;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::calibrate::CalibrationPlan;
 use octitrate::workflow::children::Concurrency;
@@ -57,7 +58,11 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
             let count = titrate.ph.to_vec().len() * titrate.replicas as usize;
             let left_out = titrate.equilibration();
             let swaps = titrate.exchange.map_or(String::new(), |time| format!(", which swap their pH every {time}"));
-            format!("{count} runs{swaps}, each {length} ps, of which the first {left_out} ps are left out")
+            let each = if count == 1 { "" } else { "each " };
+            format!(
+                "{}{swaps}, {each}{length} ps, of which the first {left_out} ps are left out",
+                counted(count, "run")
+            )
         }
         (_, Some(_)) => CalibrationPlan::new(config.clone(), None)?.said(),
         _ => format!("{length} ps"),

@@ -6,6 +6,7 @@ use octitrate::atomic::write_atomic;
 use octitrate::backend::choice::Choice;
 use octitrate::error::{Error, InputError, Result};
 use octitrate::output::screen;
+use octitrate::record::counted;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::rerun::{RERUN, rerun as compute};
 use std::io::IsTerminal;
@@ -44,6 +45,6 @@ pub fn rerun(arguments: &RerunArguments, device: Choice) -> Result<ExitCode> {
     if result.left_out > 0 {
         line!("frames without positions, left out: {}", result.left_out);
     }
-    line!("{} frames: {}", result.frames, path.display());
+    line!("{}: {}", counted(result.frames, "frame"), path.display());
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,7 @@ use crate::output::begun::Begun;
 use crate::output::files;
 use crate::output::series::LambdaSeries;
 use crate::output::sites::{self, SitesFile};
-use crate::record::{Kind, SiteRecord, usual_name};
+use crate::record::{Kind, SiteRecord, are, counted, usual_name};
 use lambda::analysis::occupancy::{self, State};
 use lambda::site::SiteRequest;
 use std::collections::BTreeSet;
@@ -402,7 +402,11 @@ impl Run {
             ));
         }
         if missing > 0 {
-            self.warnings.push(format!("{name}: {missing} frames are missing between the first and the last"));
+            self.warnings.push(format!(
+                "{name}: {} {} missing between the first and the last",
+                counted(missing, "frame"),
+                are(missing)
+            ));
         }
         self.series = even;
         self

@@ -19,7 +19,7 @@ mod places;
 pub use places::Place;
 
 use super::pka::{END, Evaluation, ROTAMERS, SECOND, SiteResult, TRIPS};
-use crate::record::Labels;
+use crate::record::{Labels, are, counted};
 use lambda::analysis::determined::Determined;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -174,10 +174,12 @@ impl Check {
     pub fn summary(&self, target: &Target, settled: usize) -> String {
         let good = self.sites.iter().filter(|site| site.reasons.is_empty()).count();
         let text = format!(
-            "{good} of {} sites are within {} at {} ps, {settled} are settled",
-            self.sites.len(),
+            "{good} of {} {} within {} at {} ps, {settled} {} settled",
+            counted(self.sites.len(), "site"),
+            are(self.sites.len()),
             target.error,
-            self.time
+            self.time,
+            are(settled)
         );
         match self.stopping().first() {
             None if self.reasons.is_empty() => text,

@@ -7,6 +7,7 @@
 use super::tables::open_at;
 use crate::error::{Error, InputError, Result};
 use crate::frame::Frame;
+use crate::record::counted;
 use crate::trajectory::{Scan, xtc};
 use chemfiles::{Trajectory, UnitCell};
 use forcefield::cell::PeriodicBox;
@@ -67,8 +68,10 @@ impl Xtc {
         if length.is_some_and(|length| length > 0) && before != contents.fingerprint() {
             let there = scan(path)?.entries.first().map_or(0, |entry| entry.atoms);
             let now = contents.atoms.as_ref().map_or("all".to_string(), |atoms| format!("{}", atoms.len()));
-            let message =
-                format!("its frames hold {there} atoms, and output.trajectory_atoms now selects others ({now})");
+            let message = format!(
+                "its frames hold {}, and output.trajectory_atoms now selects others ({now})",
+                counted(there, "atom")
+            );
             let help =
                 "one file holds one selection: put output.trajectory_atoms back, or start again in another folder";
             return Err(InputError::new(message, help).in_file(path).into());

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::energies::{Quantity, RunEnergies, Together, together};
 use crate::output::energies::EnergySeries;
 use crate::output::files;
+use crate::record::counted;
 use lambda::analysis::equilibration::Slope;
 use std::fmt::Write;
 use std::path::Path;
@@ -44,8 +45,7 @@ pub fn write(runs: &[RunEnergies], folder: &Path) -> Result<String> {
         }
     }
     let frames: usize = runs.iter().map(|run| run.lines).sum();
-    let subtitle =
-        format!("{} run{}, {frames} lines of energy.csv", runs.len(), if runs.len() == 1 { "" } else { "s" });
+    let subtitle = format!("{}, {} of energy.csv", counted(runs.len(), "run"), counted(frames, "line"));
     let mut page = Page::new("Energies, temperature, pressure, density", &subtitle);
     page.warnings(&warnings(runs));
     if runs.len() > 1 {
@@ -189,7 +189,13 @@ fn table(runs: &[RunEnergies]) -> String {
 fn summary(runs: &[RunEnergies]) -> String {
     let mut text = String::new();
     for run in runs {
-        let _ = writeln!(text, "{}: {} lines, the first {} ps left out", name(runs, run), run.lines, run.equilibration);
+        let _ = writeln!(
+            text,
+            "{}: {}, the first {} ps left out",
+            name(runs, run),
+            counted(run.lines, "line"),
+            run.equilibration
+        );
         let _ = writeln!(
             text,
             "{:<24} {:>16} {:>12} {:>14} {:>28} {:>9}",

@@ -7,6 +7,7 @@ use crate::atomic::write_atomic;
 use crate::config::Config;
 use crate::error::Result;
 use crate::evaluation::calibration::{Calibration, FinishedRound, Measured, Windows, probability};
+use crate::record::counted;
 use lambda::analysis::agreement::{Agreement, Difference};
 use lambda::analysis::simplex_fit::{Uncertain, Window, edges, on_edge};
 use std::fmt::Write;
@@ -390,8 +391,12 @@ fn table(calibration: &Calibration, folder: &Path) -> String {
     for row in round_rows(calibration) {
         let _ = writeln!(
             text,
-            "round {}: deviation {} kJ/mol, flat: {}, {} transitions, {} independent samples",
-            row[0], row[1], row[2], row[3], row[4]
+            "round {}: deviation {} kJ/mol, flat: {}, {}, {}",
+            row[0],
+            row[1],
+            row[2],
+            counted(&row[3], "transition"),
+            counted(&row[4], "independent sample")
         );
     }
     for check in checks(calibration) {

@@ -7,7 +7,7 @@ use crate::energies::Energies;
 use crate::error::Result;
 use crate::frame::Quantity;
 use crate::motion::leapfrog::{self, LeapFrog, StepEnergies};
-use crate::record::Description;
+use crate::record::{Description, counted};
 use crate::state::State;
 use crate::system::{System, start_temperature};
 use crate::titration::{Biases, Sites};
@@ -177,7 +177,7 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
     let (topology, masses) = (&system.topology, &system.masses);
     let mass = masses.iter().sum::<f64>();
     let mut facts = vec![
-        ("atoms", format!("{} in {} molecules, {mass:.1} u", masses.len(), topology.molecules.len())),
+        ("atoms", format!("{} in {}, {mass:.1} u", masses.len(), counted(topology.molecules.len(), "molecule"))),
         ("molecules", molecules(topology)),
         // Adding zero takes the sign of what is rounded to zero.
         ("net charge", format!("{:+.4} e", (topology.net_charge() * 1e4).round() / 1e4 + 0.0)),
@@ -192,7 +192,7 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
     }
     let constraints = system.constraints.count();
     facts.extend([
-        ("degrees of freedom", format!("{} ({constraints} constraints)", system.degrees_of_freedom)),
+        ("degrees of freedom", format!("{} ({})", system.degrees_of_freedom, counted(constraints, "constraint"))),
         ("first velocities", first_velocities(system)),
         ("Coulomb", backend.describe_coulomb().to_string()),
         ("device", computed_by.to_string()),
@@ -206,7 +206,7 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
     if let Some(restraints) = &system.config.position_restraints {
         let count = topology.position_restraints.iter().filter(|restraint| restraint.fades).count();
         let (k, atoms) = (restraints.force_constant, &restraints.atoms);
-        facts.push(("position restraints", format!("{count} atoms at {k}: {atoms}")));
+        facts.push(("position restraints", format!("{} at {k}: {atoms}", counted(count, "atom"))));
     }
     if let Some(start) = system.config.barostat.as_ref().and_then(|barostat| barostat.start) {
         facts.push(("barostat", format!("from {start} on; before, the volume is constant")));

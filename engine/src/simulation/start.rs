@@ -5,6 +5,7 @@ use crate::error::{PhysicsError, Result};
 use crate::motion::constraints::{Constraints, DEFAULT_TOLERANCE};
 use crate::motion::leapfrog::{LeapFrog, start_velocities};
 use crate::motion::minimise::{MinimiseEnd, MinimiseError, MinimiseSettings, steepest_descent};
+use crate::record::counted;
 use crate::system::start_temperature;
 use forcefield::virtual_sites;
 use nalgebra::Vector3;
@@ -93,8 +94,10 @@ impl Simulation {
             MinimiseEnd::Interrupted => "interrupted",
         };
         say(&format!(
-            "minimisation {end} after {} steps: energy {:.6e} kJ/mol, largest force {:.3e} kJ/mol/nm on {label}",
-            progress.step, progress.energy, progress.largest_force
+            "minimisation {end} after {}: energy {:.6e} kJ/mol, largest force {:.3e} kJ/mol/nm on {label}",
+            counted(progress.step, "step"),
+            progress.energy,
+            progress.largest_force
         ))
     }
 

@@ -3,6 +3,7 @@
 use super::masses::move_to_hydrogens;
 use crate::config::{Boundary, Config};
 use crate::error::{Error, Result};
+use crate::record::counted;
 use crate::trajectory::{Frames, StoredFrame};
 use forcefield::cell::PeriodicBox;
 use forcefield::gromacs::{self, NameMismatch, Structure, Symbols, TopologyProblem};
@@ -76,8 +77,10 @@ fn defines(config: &Config) -> Vec<(String, Option<String>)> {
 }
 
 fn do_not_belong_together(config: &Config, structure: usize, topology: u128) -> Error {
-    let text =
-        format!("the structure has {structure} atoms, but the topology has {topology}: they do not belong together");
+    let text = format!(
+        "the structure has {}, but the topology has {topology}: they do not belong together",
+        counted(structure, "atom")
+    );
     config.error_at("system", text, "")
 }
 

@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::fragments::Fragments;
 use crate::motion::leapfrog;
+use crate::selection::WATER;
 use forcefield::Topology;
 use forcefield::cell::PeriodicBox;
 use forcefield::gromacs::Structure;
@@ -42,9 +43,6 @@ const STEPS: f64 = 4.0;
 
 /// Atoms of a molecule that is asked for its own images: a dipeptide, not an ion of several atoms.
 const LARGE: usize = 20;
-
-/// Residue names of water.
-const WATER: [&str; 5] = ["SOL", "HOH", "WAT", "TIP3", "H2O"];
 
 /// What is doubtful in structure and topology.
 ///

@@ -16,10 +16,11 @@ use super::bias::{Recipe, model};
 use super::place::{PlaceError, Placement, molecules, place};
 use crate::config::{self, Config, Molecules};
 use crate::error::{Error, Result};
+use crate::record::counted;
 use forcefield::topology::{PositionRestraint, is_multiple};
 use forcefield::{Cell, Topology};
 use lambda::library::{Correction, EntryKind, SiteLibrary};
-use lambda::site::{Site, SiteKind, buffer_site};
+use lambda::site::{Site, SiteError, SiteKind, buffer_site};
 use nalgebra::Vector3;
 
 /// Name of the buffer among the sites.
@@ -34,6 +35,10 @@ const NEAR_ENOUGH: f64 = 0.9;
 /// What a job can do that has no molecules for a buffer.
 const WAYS_OUT: &str = "name the residue of a solvent that the library has a buffer for in titration.buffer.residue, or set \
                         titration.compensation = \"background\"";
+
+/// What a job can do whose water is another model than the library has.
+const OTHER_MODEL: &str = "name an entry for this model of water in titration.library: `octitrate prepare --force-field ff19SB --water opc` \
+                           writes such a file, for OPC here, also beside --from; or set titration.compensation = \"background\"";
 
 /// What the sites ask of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,7 +107,8 @@ pub(super) fn choose(
     let one = molecules(topology, residue).take(1).collect::<Vec<_>>();
     let ways_out = WAYS_OUT;
     let refused = |e: lambda::site::SiteError| {
-        config.error_at("titration.buffer.residue", format!("charge buffer: {e}"), ways_out)
+        let help = if matches!(e, SiteError::OtherSolvent { .. }) { OTHER_MODEL } else { ways_out };
+        config.error_at("titration.buffer.residue", format!("charge buffer: {e}"), help)
     };
     let most = match one[..] {
         [] => 0.5,
@@ -112,9 +118,10 @@ pub(super) fn choose(
     if neutral && count < needed {
         let [low, high] = demand.range;
         let message = format!(
-            "{count} molecules of up to ±{most:.2} e cannot take up the charge of everything else, which goes from {low:+.2} to {high:+.2} e"
+            "{} of up to ±{most:.2} e cannot take up the charge of everything else, which goes from {low:+.2} to {high:+.2} e",
+            counted(count, "molecule")
         );
-        let help = format!("take {needed} molecules or more");
+        let help = format!("take {} or more", counted(needed, "molecule"));
         return Err(config.error_at("titration.buffer.molecules", message, help));
     }
     let placed = place(topology, x, cell, residue, count, settings.distance.get());
@@ -209,16 +216,15 @@ fn describe(
     neutral: bool,
 ) -> (String, Vec<String>) {
     let (count, wanted) = (placed.residues.len(), settings.distance.get());
-    let plural = if count == 1 { "" } else { "s" };
     let number = match settings.molecules {
         Molecules::Number(_) => "as asked for".to_string(),
         Molecules::Auto if count == 2 * demand.sites + 1 => {
-            format!("2N + 1 for N = {} sites whose charge changes", demand.sites)
+            format!("2N + 1 for N = {} whose charge changes", counted(demand.sites, "site"))
         }
         Molecules::Auto => "as many as the charge of the system needs".into(),
     };
     let [low, high] = demand.range;
-    let mut facts = format!("{count} molecule{plural} {residue}, {number}");
+    let mut facts = format!("{} {residue}, {number}", counted(count, "molecule"));
     if placed.distance.is_finite() {
         facts.push_str(&format!(", at least {:.2} nm from the solute and each other", placed.distance));
     }

@@ -107,7 +107,10 @@ pub(super) fn left_fixed(
     let list = lambda::site::untitrated(topology, library, &sites);
     let lacking: Vec<String> = list.iter().filter(|one| !one.is_bonded).map(Untitrated::to_string).collect();
     if settings.strict && settings.sites.is_empty() && !lacking.is_empty() {
-        let message = format!("{} groups of the library do not titrate: {}", lacking.len(), lacking.join("; "));
+        let message = match &lacking[..] {
+            [one] => format!("a group of the library does not titrate: {one}"),
+            all => format!("{} groups of the library do not titrate: {}", all.len(), all.join("; ")),
+        };
         let help = "build them protonated, name the sites with [[titration.site]], or set strict = false";
         return Err(config.error_at("titration.strict", message, help));
     }

@@ -8,6 +8,7 @@
 //! Distances are those of nearest images, nm, of a molecule's first atom to every atom of the solute: whatever is neither a candidate,
 //! nor a rigid water, nor a single atom.
 
+use crate::record::counted;
 use forcefield::cell::PeriodicBox;
 use forcefield::{Cell, Topology};
 use nalgebra::Vector3;
@@ -35,7 +36,7 @@ pub enum PlaceError {
     #[error("no molecule consists of one residue {0}")]
     None(String),
     /// Fewer molecules than are needed.
-    #[error("{found} molecules {residue} for {wanted} charge buffers")]
+    #[error("{} {residue} for {}", counted(found, "molecule"), counted(wanted, "charge buffer"))]
     Few {
         /// Residue.
         residue: String,

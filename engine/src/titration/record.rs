@@ -2,7 +2,7 @@
 
 use super::bias::Recipe;
 use super::{Sites, adapts_from};
-use crate::record::{FormRecord, Kind, Labels, PolynomialRecord, SiteRecord, UntitratedRecord};
+use crate::record::{FormRecord, Kind, Labels, PolynomialRecord, SiteRecord, UntitratedRecord, counted};
 use crate::state::{BarrierState, SitesState};
 use lambda::SiteValues;
 use lambda::bias::ModelCorrection;
@@ -12,6 +12,8 @@ use lambda::site::{SiteKind, Untitrated};
 /// What may differ between forms besides charges.
 const BONDED: &str = "bonded terms";
 const LENNARD_JONES: &str = "Lennard-Jones";
+/// Groups without a site that the log names.
+const LISTED: usize = 12;
 
 impl Sites {
     /// What the log says of the buffer, and of the groups that are not asked for.
@@ -19,16 +21,17 @@ impl Sites {
         let buffer = self.facts.iter().map(|words| ("charge buffer", words.clone()));
         let others = (!self.all_are_wanted && !self.untitrated.is_empty()).then(|| {
             let could = self.untitrated.iter().filter(|one| one.reason.is_none()).count();
-            let count = self.untitrated.len();
-            let groups = if count == 1 { "group" } else { "groups" };
-            let of_them = match could {
-                0 => "none of them".into(),
-                could => format!("{could} of them"),
+            let (count, labels) = (self.untitrated.len(), self.labels());
+            let names = labels.list(self.untitrated.iter().take(LISTED).map(|one| &one.name));
+            let more = if count > LISTED { format!(" and {} more", count - LISTED) } else { String::new() };
+            let of_them = match (count, could) {
+                (1, 0) => "as it is built it could not titrate".into(),
+                (1, _) => "it could titrate as it is built".into(),
+                (_, 0) => "none of them could titrate as they are built".into(),
+                _ => format!("{could} of them could titrate as they are built"),
             };
-            (
-                "left fixed",
-                format!("{count} more {groups} that the library knows; {of_them} could titrate as they are built"),
-            )
+            let groups = counted(count, "more group");
+            ("left fixed", format!("{groups} that the library knows, {names}{more}; {of_them}"))
         });
         let corrections = self.corrections.iter().map(|one| ("correction V_MM", one.clone()));
         let labels = self.labels();

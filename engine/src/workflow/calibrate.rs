@@ -163,6 +163,7 @@ impl CalibrationPlan {
         let (windows, time) = (self.said_of(0..self.runs.len()), runs::conformer_time(&self.batch.config));
         match self.conformers() {
             0 => windows,
+            1 => format!("a run of {time} ps that looks for conformations, then {windows}"),
             count => format!("{count} runs of {time} ps that look for conformations, then {windows}"),
         }
     }

@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::config::quantity::Time;
 use crate::error::{Error, Result};
 use crate::evaluation::energies::RunEnergies;
+use crate::record::{are, counted};
 use lambda::analysis::equilibration::Slope;
 use serde_json::json;
 
@@ -31,7 +32,11 @@ pub fn at_constant_energy(config: &Config, length: Option<f64>) -> Result<Config
     let steps = job.steps();
     if steps < EVERY * 10 {
         let help = "give --duration, such as \"20 ps\"";
-        return Err(config.error_at("dynamics", format!("{steps} steps are too few to see a drift"), help));
+        return Err(config.error_at(
+            "dynamics",
+            format!("{} {} too few to see a drift", counted(steps, "step"), are(steps as usize)),
+            help,
+        ));
     }
     let temperature = job.thermostat.as_ref().map(|thermostat| thermostat.temperature);
     job.dynamics.velocity_temperature = job.dynamics.velocity_temperature.or(temperature);

@@ -13,6 +13,7 @@ use crate::output::files::{self, Files, Written};
 use crate::output::progress::{Log, Progress, duration};
 use crate::output::sites;
 use crate::propagate::Propagate;
+use crate::record::{are, counted};
 use crate::signals::Stop;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,7 +45,12 @@ pub fn run(config: &Config, simulation: &mut dyn Propagate, stop: &Stop, quiet: 
             checkpoint.check_identity(&identity, folder)?;
             let step = checkpoint.state.step;
             if step >= config.steps() && config.result(files::FINAL).exists() {
-                let said = format!("finished before: {step} steps are done; results are in {}", folder.display());
+                let said = format!(
+                    "finished before: {} {} done; results are in {}",
+                    counted(step, "step"),
+                    are(step as usize),
+                    folder.display()
+                );
                 held.open_log(config, quiet)?.line(&said)?;
                 return Ok(Outcome::AlreadyFinished);
             }
@@ -189,7 +195,10 @@ impl Work<'_> {
         if done > 0 {
             let (speed, each) = (progress.speed(last), 1e3 * seconds / done as f64);
             let spent = duration(seconds);
-            self.log.line(&format!("finished: {done} steps in {spent}, {speed:.2} ns/day, {each:.3} ms each"))?;
+            self.log.line(&format!(
+                "finished: {} in {spent}, {speed:.2} ns/day, {each:.3} ms each",
+                counted(done, "step")
+            ))?;
         }
         Ok(Outcome::Finished)
     }

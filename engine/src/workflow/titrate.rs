@@ -19,7 +19,7 @@ use crate::evaluation::finite_box::{FiniteBox, Solution};
 use crate::evaluation::runs;
 use crate::invocation::quoted;
 use crate::output::begun::Begun;
-use crate::record::Description;
+use crate::record::{Description, counted};
 use lambda::analysis::counted::Resampling;
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ impl Many for TitrationPlan {
         let known = |until: &Until| format!(" until errors are within {}, at most", until.target.error);
         let until = self.until.as_ref().map_or(String::new(), known);
         let (runs, length) = (self.batch.children.len(), self.batch.config.length());
-        format!("titration at {} pH values{until}: {runs} runs of {length} ps", self.ph.len())
+        format!("titration at {}{until}: {} of {length} ps", counted(self.ph.len(), "pH value"), counted(runs, "run"))
     }
 
     fn check_sites(&self, system: &Description) -> Result<()> {

@@ -9,7 +9,7 @@ use super::fields::{Fields, Parameters};
 use super::forcefield::ForceField;
 use super::source::{Location, SourceLine};
 use super::virtual_sites::Massless;
-use crate::exclusions::Exclusions;
+use crate::exclusions::ExcludedPairs;
 use crate::topology::{
     Angle, Atom, Bond, Cmap, Constraint, HarmonicImproper, Pair14, PeriodicDihedral, PositionRestraint, Residue,
     RyckaertBellemans, Settle, Topology, UreyBradley,
@@ -53,10 +53,10 @@ impl MoleculeType {
     }
 
     /// All excluded pairs: neighbours up to nrexcl bonds away, and those listed.
-    pub fn exclusions(&self) -> Exclusions {
+    pub fn exclusions(&self) -> ExcludedPairs {
         let n = self.top.atoms.len();
         let near = exclude::neighbours(n, &self.links, self.n_excluded_bonds);
-        Exclusions::from_pairs(n, near.into_iter().chain(self.listed_exclusions.iter().copied()))
+        ExcludedPairs::from_pairs(n, near.into_iter().chain(self.listed_exclusions.iter().copied()))
     }
 
     /// `nr type resnr residue atom cgnr [charge [mass [typeB [chargeB [massB]]]]]`

@@ -29,13 +29,13 @@ impl DispersionCorrection {
     /// ```
     /// use forcefield::lennard_jones::{DispersionCorrection, Modifier};
     /// use forcefield::topology::{Atom, AtomType, LennardJonesTable, Topology};
-    /// use forcefield::Exclusions;
+    /// use forcefield::ExcludedPairs;
     /// let atom = Atom { name: "AR".into(), type_index: 0, residue: 0, molecule: 0, charge: 0.0, mass: 39.948 };
     /// let top = Topology {
     ///     atoms: vec![atom; 1000],
     ///     atom_types: vec![AtomType { name: "AR".into(), atomic_number: Some(18) }],
     ///     lj: LennardJonesTable { n_types: 1, c6: vec![6.0e-3], c12: vec![9.0e-6] },
-    ///     exclusions: Exclusions::from_pairs(1000, []),
+    ///     exclusions: ExcludedPairs::from_pairs(1000, []),
     ///     ..Default::default()
     /// };
     /// let v = DispersionCorrection::new(&top, 1.0, Modifier::None).at_volume(50.0);

@@ -200,7 +200,7 @@ impl ListDrift {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Exclusions;
+    use crate::ExcludedPairs;
     use crate::topology::{Atom, AtomType, LennardJonesTable};
     use nalgebra::Vector3;
 
@@ -213,7 +213,7 @@ mod tests {
             atoms: vec![atom; n],
             atom_types: vec![AtomType { name: "X".into(), atomic_number: None }],
             lj: LennardJonesTable { n_types: 1, c6: vec![2.489e-3], c12: vec![2.435e-6] },
-            exclusions: Exclusions::from_pairs(n, []),
+            exclusions: ExcludedPairs::from_pairs(n, []),
             ..Default::default()
         }
     }

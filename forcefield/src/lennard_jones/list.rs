@@ -9,7 +9,7 @@ use kernels::lennard_jones::{CLUSTER, Entry, Run, Seekers, select_near_on};
 use rayon::prelude::*;
 
 use super::clusters::{Clusters, NO_ATOM};
-use crate::Exclusions;
+use crate::ExcludedPairs;
 use crate::cell::Cell;
 
 /// Clusters per independent piece of work. Fixed, so that sums do not depend on the number of threads.
@@ -59,7 +59,7 @@ pub struct Builder<'a> {
     /// The atoms.
     pub clusters: &'a Clusters,
     /// Pairs that the list leaves out.
-    pub exclusions: &'a Exclusions,
+    pub exclusions: &'a ExcludedPairs,
     /// Boundary of the positions.
     pub cell: Cell,
     /// Cut-off + buffer, nm.

@@ -50,7 +50,7 @@ pub(crate) fn system(n_side: [usize; 3], spacing: f64) -> (Topology, Vec<Vector3
         atoms,
         atom_types: vec![AtomType { name: "X".into(), atomic_number: None }; 4],
         lj: LennardJonesTable { n_types: 4, c6: table(c6), c12: table(c12) },
-        exclusions: Exclusions::from_pairs(n, excluded),
+        exclusions: ExcludedPairs::from_pairs(n, excluded),
         ..Default::default()
     };
     (top, x, Vector3::from(n_side.map(|n| n as f64 * spacing)))

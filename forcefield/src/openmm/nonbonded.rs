@@ -10,7 +10,7 @@ use super::bonded::sorted;
 use super::custom::{Coefficients, Custom};
 use super::element::Element;
 use super::error::{SystemXmlError, SystemXmlProblem};
-use crate::exclusions::Exclusions;
+use crate::exclusions::ExcludedPairs;
 use crate::topology::{AtomType, LennardJonesTable, Pair14, Topology, Well};
 
 /// Factors closer than this (relative) are the same: products are rounded.
@@ -99,10 +99,10 @@ impl Nonbonded {
         bonds: &[[u32; 2]],
     ) -> Result<Vec<[u32; 2]>, SystemXmlProblem> {
         top.atoms.iter_mut().zip(&self.particles).for_each(|(atom, particle)| atom.charge = particle.charge);
-        top.exclusions = Exclusions::from_pairs(top.n_atoms(), self.exceptions.iter().map(|one| one.atoms));
+        top.exclusions = ExcludedPairs::from_pairs(top.n_atoms(), self.exceptions.iter().map(|one| one.atoms));
         for (force, one) in custom {
-            let others = Exclusions::from_pairs(top.n_atoms(), one.exclusions.iter().copied());
-            let not_in = |all: &Exclusions, of: &Exclusions| all.pairs().find(|&[i, j]| !of.contains(i, j));
+            let others = ExcludedPairs::from_pairs(top.n_atoms(), one.exclusions.iter().copied());
+            let not_in = |all: &ExcludedPairs, of: &ExcludedPairs| all.pairs().find(|&[i, j]| !of.contains(i, j));
             for (what, pair) in
                 [("does not exclude", not_in(&top.exclusions, &others)), ("excludes", not_in(&others, &top.exclusions))]
             {

@@ -18,7 +18,7 @@ use super::{SiteVariants, VariantError};
 use crate::cell::Cell;
 use crate::lennard_jones::{LennardJonesError, Listed, Modifier, check_cell};
 use crate::topology::{AtomType, LennardJonesTable, Pair14 as TopologyPair, Topology, Well};
-use crate::{Exclusions, TermEnergy};
+use crate::{ExcludedPairs, TermEnergy};
 
 /// Marks an atom that keeps its type.
 pub(crate) const CONSTANT: u32 = u32::MAX;
@@ -61,7 +61,7 @@ pub(crate) struct Pairs {
     pub table: RootTable,
     /// Type of every atom in the topology.
     pub types: Vec<u32>,
-    exclusions: Exclusions,
+    exclusions: ExcludedPairs,
     pub changing: Vec<Changing>,
     /// Number among `changing` of every atom, [`CONSTANT`] of those that keep their type.
     pub numbers: Vec<u32>,
@@ -99,7 +99,7 @@ impl Pairs {
             buffer: range.buffer,
             table: if changing.is_empty() { RootTable::default() } else { RootTable::of(&top.lj) },
             types: top.atoms.iter().map(|a| a.type_index).collect(),
-            exclusions: if changing.is_empty() { Exclusions::default() } else { top.exclusions.clone() },
+            exclusions: if changing.is_empty() { ExcludedPairs::default() } else { top.exclusions.clone() },
             neighbours: vec![Vec::new(); changing.len()],
             changing,
             numbers,

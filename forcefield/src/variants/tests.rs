@@ -5,7 +5,7 @@ use crate::bonded::finite_difference::check_forces_and_virial;
 use crate::lennard_jones::LennardJones;
 use crate::lennard_jones::tests::{boxed, system, triclinic, uniform};
 use crate::topology::{Atom, AtomType, Constraint, LennardJonesTable, Pair14, Residue, Well};
-use crate::{Exclusions, bonded, pairs};
+use crate::{ExcludedPairs, bonded, pairs};
 
 pub(crate) const CUTOFF: f64 = 0.85;
 pub(crate) const BUFFER: f64 = 0.1;
@@ -185,7 +185,7 @@ fn pairs_within_the_cutoff_have_the_mean_size_of_the_forms() {
     let atom = |name: &str| Atom { name: name.into(), type_index: 0, residue: 0, molecule: 0, charge: 0.0, mass: 1.0 };
     top.atoms = vec![atom("A"), atom("B")];
     top.residues = vec![Residue { name: "RES".into(), number: 1, insertion: None, molecule: 0, atoms: 0..2 }];
-    top.exclusions = Exclusions::from_pairs(2, []);
+    top.exclusions = ExcludedPairs::from_pairs(2, []);
     let of = |atom: u32, types: [u32; 2]| SiteVariants {
         types: vec![TypeVariant { atom, types: types.into() }],
         ..SiteVariants::default()

@@ -87,12 +87,19 @@ pub struct Macroscopic {
     pub pka: Determined,
     /// Hill slope, for two classes.
     pub slope: Option<Determined>,
-    /// pKa of slope one; the same as `pka` for more than two classes.
+    /// pKa of the slope that a site alone has, one for each proton lost ([`Self::alone`]); the same as `pka` for more than two classes.
     pub pka_slope_one: Determined,
     /// The same from the microscopic constants.
     pub from_microscopic: Determined,
     /// pKa and, for two classes, Hill slope from a plain count of the frames.
     pub counted: [Determined; 2],
+}
+
+impl Macroscopic {
+    /// The Hill slope of a site that feels no other one: one, and as many as are lost where protons are lost together.
+    pub fn alone(&self) -> f64 {
+        f64::from(self.to - self.from)
+    }
 }
 
 /// Loss of protons by one form.
@@ -180,7 +187,7 @@ pub fn evaluate(
     let counted = Counted::new(&by_class, lost.len(), question);
     let (mut macroscopic, hill) = macroscopic(&lost, &counted, from_microscopic, resampling);
     let plain = samples_of_parts(&by_class, &counted.inefficiencies(), None, lost.len(), |frames| 0..frames);
-    let fitted = hill::fit(&two_states(&plain)).ok().filter(|_| lost.len() == 2);
+    let fitted = (lost.len() == 2).then(|| curve(&plain, [lost[0], lost[1]])).flatten();
     for (step, slope_one) in macroscopic.iter_mut().zip(steps(&plain, &lost)) {
         step.counted = fitted.as_ref().map_or([slope_one, Determined::Unknown], |fit| [fit.pka, fit.slope]);
     }
@@ -218,7 +225,7 @@ fn macroscopic(
     if lost.len() == 2 {
         let numbers = |fit: &HillFit| [fit.pka, fit.slope, fit.pka_slope_one];
         let unknown = [Determined::Unknown; 3];
-        let fitted = |points: &[Populations]| hill::fit(&two_states(points)).ok();
+        let fitted = |points: &[Populations]| curve(points, [lost[0], lost[1]]);
         let draws = counted
             .draws(resampling, |points| fitted(points).map_or(unknown, |fit| numbers(&fit)).map(value_or_nan).to_vec());
         let fit = fitted(&populations);
@@ -253,7 +260,7 @@ fn macroscopic(
 /// Macroscopic pKa values of slope one from samples of the classes.
 fn steps(points: &[Populations], lost: &[u32]) -> Vec<Determined> {
     if lost.len() == 2 {
-        return vec![hill::fit(&two_states(points)).map_or(Determined::Unknown, |fit| fit.pka_slope_one)];
+        return vec![curve(points, [lost[0], lost[1]]).map_or(Determined::Unknown, |fit| fit.pka_slope_one)];
     }
     let fitted = equilibrium::fit(points, lost);
     let sampled = |p: &&Populations| p.samples.iter().sum::<f64>() > 0.0;
@@ -266,7 +273,7 @@ fn steps(points: &[Populations], lost: &[u32]) -> Vec<Determined> {
     let bound = |k: usize| {
         let pair = |p: &Populations| Populations { ph: p.ph, samples: p.samples[k..k + 2].to_vec() };
         let pairs: Vec<Populations> = points.iter().map(pair).collect();
-        hill::fit(&two_states(&pairs)).map_or(Determined::Unknown, |fit| fit.pka)
+        curve(&pairs, [lost[k], lost[k + 1]]).map_or(Determined::Unknown, |fit| fit.pka)
     };
     let step = |k: usize| match (&fitted, seen(k, None), seen(k + 1, None), first, last) {
         (Some(fitted), true, true, ..) => fitted.macroscopic(lost[k], lost[k + 1]),
@@ -275,6 +282,26 @@ fn steps(points: &[Populations], lost: &[u32]) -> Vec<Determined> {
         _ => Determined::Unknown,
     };
     (0..lost.len() - 1).map(step).collect()
+}
+
+/// The Hill curve of two classes, by how many protons each has lost. With d protons lost together a site alone has 1/(1 + 10^{d (pKa − pH)}), pKa the mean of each proton, so
+/// that d pH takes the place of the pH: what is fitted for n = 1 there has the slope d.
+fn curve(points: &[Populations], [from, to]: [u32; 2]) -> Option<HillFit> {
+    let d = f64::from(to - from);
+    let states = two_states(points).into_iter().map(|point| TitrationPoint { ph: d * point.ph, ..point });
+    let fit = hill::fit(&states.collect::<Vec<_>>()).ok()?;
+    let per_proton = |found: Determined| match found {
+        Determined::Value { value, error } => Determined::Value { value: value / d, error: error / d },
+        Determined::Between(low, high) => Determined::Between(low / d, high / d),
+        Determined::AtLeast(low) => Determined::AtLeast(low / d),
+        Determined::AtMost(high) => Determined::AtMost(high / d),
+        Determined::Unknown => Determined::Unknown,
+    };
+    let slope = match fit.slope {
+        Determined::Value { value, error } => Determined::Value { value: d * value, error: d * error },
+        other => other,
+    };
+    Some(HillFit { pka: per_proton(fit.pka), slope, pka_slope_one: per_proton(fit.pka_slope_one), ..fit })
 }
 
 fn two_states(points: &[Populations]) -> Vec<TitrationPoint> {

@@ -8,7 +8,7 @@ use crate::interpolation::{interpolate, own_pairs, set_effective_charges};
 use crate::library::Correction;
 use crate::motion::{LambdaSettings, SiteMotion};
 use crate::site::{Form, SiteKind};
-use forcefield::Exclusions;
+use forcefield::ExcludedPairs;
 use forcefield::topology::Pair14;
 use forcefield::units::COULOMB;
 use kernels::device::{check_layouts, compiles};
@@ -99,7 +99,7 @@ fn topology_of(n: usize) -> Topology {
         pair(39, 38, 0.3),
     ];
     let excluded = pairs.iter().skip(1).map(|p| p.atoms).chain([[4, 5], [5, 6], [2, 13], [30, 16]]);
-    Topology { exclusions: Exclusions::from_pairs(n, excluded), pairs, ..Topology::default() }
+    Topology { exclusions: ExcludedPairs::from_pairs(n, excluded), pairs, ..Topology::default() }
 }
 
 /// Every kind of every term; `shift`: others of the same shape.

@@ -6,7 +6,7 @@
 use super::*;
 use crate::library::Correction;
 use crate::site::{Form, SiteKind};
-use forcefield::Exclusions;
+use forcefield::ExcludedPairs;
 use forcefield::topology::Pair14;
 
 const N: usize = 13;
@@ -68,7 +68,7 @@ fn topology() -> Topology {
     let of = |[i, j]: [u32; 2]| scale(i as usize, j as usize);
     let pair = |atoms: [u32; 2]| Pair14 { atoms, c6: 0.0, c12: 0.0, coulomb_scale: of(atoms) };
     Topology {
-        exclusions: Exclusions::from_pairs(N, all().filter(|atoms| of(*atoms) < 1.0)),
+        exclusions: ExcludedPairs::from_pairs(N, all().filter(|atoms| of(*atoms) < 1.0)),
         pairs: all().filter(|atoms| of(*atoms) > 0.0 && of(*atoms) < 1.0).map(pair).collect(),
         ..Topology::default()
     }

@@ -109,7 +109,8 @@ pub fn buffer_site(
     let mut residues = residues.to_vec();
     residues.sort_unstable();
     let names = ResidueNames::new(topology);
-    let mut pieces = residues.iter().map(|&residue| match_entry(&names, entry, residue));
+    let mut pieces =
+        residues.iter().map(|&residue| match_entry(&names, entry, residue).map_err(|e| other_solvent(entry, e)));
     let Some(mut site) = pieces.next().transpose()? else {
         return Err(SiteError::None { why: "no molecules are asked for".into() });
     };
@@ -128,6 +129,19 @@ pub fn buffer_site(
     site.name = "buffer".into();
     site.kind = SiteKind::Buffer { molecules: residues.len() as u32 };
     Ok(site)
+}
+
+/// What does not fit the entry of a buffer, whose molecules neither titrate nor are built with a proton: they are of another model.
+fn other_solvent(entry: &Entry, error: SiteError) -> SiteError {
+    let (residue, reason) = match error {
+        SiteError::MissingAtom { residue, atom, .. } => (residue, format!("it has no atom {atom}")),
+        SiteError::UnknownAtom { residue, atom, .. } => (residue, format!("it has an atom {atom}")),
+        SiteError::ChargeMismatch { residue, atom, found, expected, .. } => {
+            (residue, format!("its atom {atom} has a charge of {found:.4} e and not of {expected:.4} e"))
+        }
+        other => return other,
+    };
+    SiteError::OtherSolvent { residue, entry: entry.name.clone(), force_field: entry.force_field.clone(), reason }
 }
 
 /// Something that may titrate: the side chain of a residue, or an end of a chain with the index of its entry.

@@ -363,7 +363,12 @@ fn a_buffer_is_one_site_of_many_molecules() {
     let mut other = top.clone();
     other.atoms[0].charge = -0.82;
     let error = buffer_site(&other, &library(), "SOL", &[0]).unwrap_err().to_string();
-    assert!(error.starts_with("atom OW of residue SOL 1 has charge -0.82 e in the topology, water (TIP3P)"), "{error}");
+    let start = "residue SOL 1 is not water (TIP3P), which the library has a charge buffer for: ";
+    assert_eq!(error, format!("{start}its atom OW has a charge of -0.8200 e and not of -0.8340 e"));
+    // Water of four sites.
+    let four = [("WAT", vec![atom("O", 0.0), atom("H1", 0.6791), atom("H2", 0.6791), atom("EPW", -1.3583)])];
+    let error = buffer_site(&topology(&four), &library(), "WAT", &[0]).unwrap_err().to_string();
+    assert_eq!(error, format!("{}it has an atom EPW", start.replace("SOL", "WAT")));
 }
 
 #[test]

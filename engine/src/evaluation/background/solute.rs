@@ -8,6 +8,7 @@ use crate::evaluation::pka::Evaluation;
 use crate::evaluation::runs::{Run, names_of_runs};
 use crate::output::files;
 use crate::record::usual_name;
+use crate::selection::WATER;
 use crate::trajectory::Frames;
 use forcefield::Cell;
 use forcefield::gromacs::{Structure, read_gro};
@@ -18,9 +19,6 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::path::Path;
 
-/// Names of residues that are water.
-pub(crate) const WATER: [&str; 11] =
-    ["SOL", "WAT", "HOH", "H2O", "SPC", "TIP3", "TIP3P", "TIP4", "TIP4P", "TIP5", "OPC"];
 /// Longest bond between two residues (nm).
 const BOND: f64 = 0.2;
 /// Heavy atoms of a larger solute are those of the backbone and of the sites alone.

@@ -17,6 +17,7 @@
 //! each by about its own error, which a drift makes larger, so that χ² hardly tells. Their free energies differ by many errors, because they add up.
 
 use super::{ENOUGH, Estimate, Inputs, Measured};
+use crate::record::counted;
 use lambda::analysis::agreement::{Agreement, Difference, SIGNIFICANT};
 use lambda::analysis::simplex_fit::SimplexFit;
 use lambda::analysis::tails;
@@ -146,7 +147,8 @@ fn of_rounds(found: &Estimate, inputs: &Inputs) -> Vec<String> {
     };
     let (value, uncertainty) = (last.deviation.value, last.deviation.error);
     if last.round.transitions < ENOUGH {
-        reasons.push(format!("{} transitions in the last round, fewer than {ENOUGH}", last.round.transitions));
+        reasons
+            .push(format!("{} in the last round, fewer than {ENOUGH}", counted(last.round.transitions, "transition")));
     }
     if value + uncertainty > tolerance {
         reasons.push(format!(

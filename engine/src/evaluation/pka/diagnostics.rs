@@ -23,16 +23,20 @@ use super::walks::Walks;
 use crate::evaluation::runs::{Run, Walker};
 use lambda::analysis::hill::Determined;
 use lambda::analysis::mbar::CONNECTED;
-use lambda::analysis::titration::PhPoint;
+use lambda::analysis::titration::{Macroscopic, PhPoint};
 use std::collections::BTreeSet;
 
 /// Largest error of a pKa that has converged, unless [`super::Options`] say otherwise.
 pub const LARGEST_ERROR: f64 = 0.2;
 /// Fewer transitions at a pH where a site is partly protonated, or fewer exchanges, leave populations to chance.
 pub const FEW: u64 = 10;
-/// The fractions determine a pKa with a Hill coefficient of one alone.
-pub(super) const SLOPE_ONE: &str =
-    "the fractions do not determine pKa and Hill coefficient together and the pKa is that of a coefficient of 1";
+/// The fractions determine a pKa alone, with the Hill coefficient of a single site.
+pub(super) fn of_a_single_site(step: &Macroscopic) -> String {
+    format!(
+        "the fractions do not determine pKa and Hill coefficient together and the pKa is that of a coefficient of {}",
+        step.alone()
+    )
+}
 /// How the reason begins that the side chain turned too seldom.
 pub const ROTAMERS: &str = "the side chain changed its rotamer";
 /// The same of χ2.
@@ -98,7 +102,7 @@ impl Diagnostics {
             let mut add = |reason: String| reasons.push(format!("{name}{reason}"));
             let pka = site.fit(index).pka;
             if step.pka == Determined::Unknown && pka.value().is_some() {
-                add(SLOPE_ONE.into());
+                add(of_a_single_site(step));
             }
             match pka {
                 Determined::Value { error, .. } if error < largest => {}

@@ -1,6 +1,6 @@
 //! What the numbers of a titration give reason to doubt, in sentences.
 
-use super::diagnostics::{FEW, SLOPE_ONE, few_transitions};
+use super::diagnostics::{FEW, few_transitions, of_a_single_site};
 use super::results::{Evaluation, SiteResult};
 use crate::evaluation::runs::{Run, names_of_runs, names_of_titrations};
 use crate::record::Labels;
@@ -35,7 +35,7 @@ pub(super) fn warnings(evaluation: &Evaluation) -> Vec<String> {
 }
 
 /// Warnings of the runs; what is said of several of them is one sentence.
-fn of_runs(runs: &[Run]) -> Vec<String> {
+pub(super) fn of_runs(runs: &[Run]) -> Vec<String> {
     let names = names_of_runs(runs.iter());
     // What is said of a run itself, and what its log says of all that its job describes.
     let own = |run: &Run, warning: &str| {
@@ -150,17 +150,19 @@ fn doubts_of_step(site: &SiteResult, index: usize, largest: f64) -> Vec<(String,
                 .into(),
         ),
         (Some(pka), Some((low, high))) if !(low..=high).contains(&pka) => {
-            let one = if is_of_slope_one { ", and is that of a Hill coefficient of 1" } else { "" };
+            let alone = format!(", and is that of a Hill coefficient of {}", step.alone());
+            let one = if is_of_slope_one { alone } else { String::new() };
             sentences.push(format!("the pKa of {pka:.2} lies outside the pH values, {low} to {high}{one}; add pH values there"));
         }
-        (Some(_), _) if is_of_slope_one => sentences.push(format!("{SLOPE_ONE}; run longer")),
+        (Some(_), _) if is_of_slope_one => sentences.push(format!("{}; run longer", of_a_single_site(step))),
         _ => {}
     }
     if let Determined::Value { value, error } = fit.slope
-        && (value - 1.0).abs() > (3.0 * error).max(0.3)
+        && (value - step.alone()).abs() > (3.0 * error).max(0.3)
     {
         sentences.push(format!(
-            "the Hill coefficient is {value:.2} ± {error:.2}; a single site has 1: the runs may be too short, or it feels another site"
+            "the Hill coefficient is {value:.2} ± {error:.2}; a single site has {}: the runs may be too short, or it feels another site",
+            step.alone()
         ));
     }
     sentences.extend(drift(site, index, largest));

@@ -7,8 +7,8 @@
 //!
 //! A frame counts if λ was written at its time and stood at a form: with its weight above the threshold.
 
-use crate::evaluation::background::solute::WATER;
 use crate::record::SiteRecord;
+use crate::selection::WATER;
 use forcefield::Cell;
 use forcefield::gromacs::Structure;
 use nalgebra::Vector3;

@@ -1,10 +1,10 @@
 //! What the trajectories of the runs show of the sites: [torsions](super::rotamers), and [what stands beside a group](super::neighbours). Each frame is read once.
 //!
-//! Runs without a trajectory say nothing; of a trajectory that cannot be read the user is told. Of long trajectories [`MOST`] frames are read, evenly spread.
+//! Runs without a trajectory say nothing; of trajectories that cannot be read the user is told, once for all that have one reason. Of long trajectories [`MOST`] frames are read, evenly spread.
 
 use super::neighbours::{self, Counts, Neighbours, Partners};
 use super::rotamers::{self, Series, Torsions};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::evaluation::runs::Run;
 use crate::output::files;
 use crate::record::SiteRecord;
@@ -45,21 +45,59 @@ impl OfRun {
 /// A site, and how many protons it has lost at each line of λ of a run, as a class of equal protonation; none if the run has no such site.
 type Protonations<'a> = (&'a SiteRecord, Option<Vec<State>>);
 
-/// Reads the trajectories of the runs. One that cannot be read is a warning of its run. A group counts as in one form where its weight is above `threshold`.
+/// Why a run shows nothing: a reason that runs may have in common, and what is so in this run alone; empty where there is nothing more to say.
+#[derive(Debug)]
+struct Unusable {
+    what: String,
+    detail: String,
+}
+
+impl Unusable {
+    /// Of a file in the folder of a run, whose path the name of the run says.
+    fn new(what: String, detail: &str, run: &Run) -> Self {
+        let folder = format!("{}{}", run.folder.display(), std::path::MAIN_SEPARATOR);
+        Self { what, detail: detail.replace(&folder, "") }
+    }
+}
+
+/// Warns of what cannot be used: runs with one reason get one sentence, by which [`super::doubts`] tells it once with their names, and of which the details are those of the first.
+fn warn(runs: &mut [Run], unusable: &[(usize, Unusable)]) {
+    for (index, found) in unusable {
+        let mut alike = unusable.iter().filter(|(_, other)| other.what == found.what).map(|(_, other)| &other.detail);
+        let first = alike.next().unwrap_or(&found.detail);
+        let detail = match first.as_str() {
+            "" => String::new(),
+            detail if alike.any(|other| other != first) => format!(" (in the first of them {detail})"),
+            detail => format!(" ({detail})"),
+        };
+        let run = &mut runs[*index];
+        run.warnings.push(format!(
+            "{}: {}{detail}, so that turns of side chains and neighbours of groups in it do not count",
+            run.short_name(),
+            found.what
+        ));
+    }
+}
+
+/// Reads the trajectories of the runs. One that cannot be read is a warning of its run, without the path of the file, so that what is said of many runs is said once. A group counts as in one form where its weight is above `threshold`.
 ///
 /// # Errors
 /// [`Error::Input`] for weights that are no numbers.
 pub(super) fn read(runs: &mut [Run], records: &[SiteRecord], threshold: f64) -> Result<Shown> {
-    let of_run = |run: &mut Run| -> Result<OfRun> {
+    let of_run = |run: &Run| -> Result<std::result::Result<OfRun, Unusable>> {
         let states = |record| protonations(run, record, threshold).map(|states| (record, states));
         let sites: Vec<Protonations> = records.iter().map(states).collect::<Result<_>>()?;
-        Ok(frames(run, &sites).unwrap_or_else(|why| {
-            let lost = "so that turns of side chains and neighbours of groups in it do not count";
-            run.warnings.push(format!("{}: {why}, {lost}", run.short_name()));
-            OfRun::nothing(records.len())
-        }))
+        Ok(frames(run, &sites))
     };
-    let all: Vec<OfRun> = runs.par_iter_mut().map(of_run).collect::<Result<_>>()?;
+    let read: Vec<std::result::Result<OfRun, Unusable>> = runs.par_iter().map(of_run).collect::<Result<_>>()?;
+    let (mut all, mut unusable) = (Vec::new(), Vec::new());
+    for (index, one) in read.into_iter().enumerate() {
+        all.push(one.unwrap_or_else(|why| {
+            unusable.push((index, why));
+            OfRun::nothing(records.len())
+        }));
+    }
+    warn(runs, &unusable);
     let torsions: Vec<&[Series]> = all.iter().map(|run| &run.torsions[..]).collect();
     let of_site = |site: usize| neighbours::together(all.iter().map(|run| &run.neighbours[site]));
     Ok(Shown {
@@ -81,7 +119,7 @@ pub(super) fn line_at(run: &Run, time: f64) -> Option<usize> {
 }
 
 /// The frames of one run; nothing without a trajectory, and why where there is one that cannot be read.
-fn frames(run: &Run, sites: &[Protonations]) -> std::result::Result<OfRun, String> {
+fn frames(run: &Run, sites: &[Protonations]) -> std::result::Result<OfRun, Unusable> {
     let trajectory = run.folder.join(files::TRAJECTORY);
     let chosen = run.folder.join(files::TRAJECTORY_STRUCTURE);
     let named = if chosen.exists() { chosen } else { run.folder.join(files::FINAL) };
@@ -92,25 +130,29 @@ fn frames(run: &Run, sites: &[Protonations]) -> std::result::Result<OfRun, Strin
     let (frames_of, names_of) = (files::TRAJECTORY, named.file_name().unwrap_or_default().to_string_lossy());
     if !named.exists() {
         let (chosen, last) = (files::TRAJECTORY_STRUCTURE, files::FINAL);
-        return Err(format!("{frames_of} is there without {chosen} or {last}, which name its atoms"));
+        let what = format!("{frames_of} is there without {chosen} or {last}, which name its atoms");
+        return Err(Unusable::new(what, "", run));
     }
-    let structure = read_gro(&named).map_err(|e| format!("{names_of} cannot be read ({e})"))?;
+    let unreadable = |file: &str, why: &dyn std::fmt::Display| {
+        Unusable::new(format!("{file} cannot be read"), &why.to_string(), run)
+    };
+    let structure = read_gro(&named).map_err(|e| unreadable(&names_of, &e))?;
     let partners = Partners::of(&structure);
     let mut found = OfRun {
         torsions: sites.iter().map(|(record, _)| Series::new(&structure, &record.name)).collect(),
         neighbours: sites.iter().map(|(record, _)| Counts::new(&structure, record)).collect(),
     };
-    let unreadable = |e: Error| format!("{frames_of} cannot be read ({e})");
-    let mut frames = Frames::open(&trajectory).map_err(unreadable)?;
+    let mut frames = Frames::open(&trajectory).map_err(|e| unreadable(frames_of, &e))?;
     // The start that the evaluation leaves out does not count here either.
     let from = run.series.time.first().copied().unwrap_or(0.0);
     let used: Vec<usize> = (0..frames.entries().len()).filter(|&k| frames.entries()[k].time >= from).collect();
     for &index in used.iter().step_by(used.len().div_ceil(MOST).max(1)) {
         let time = frames.entries()[index].time;
-        let frame = frames.read(index).map_err(unreadable)?;
+        let frame = frames.read(index).map_err(|e| unreadable(frames_of, &e))?;
         let [shown, named] = [frame.positions.len(), structure.positions.len()];
         if shown != named {
-            return Err(format!("{frames_of} has {shown} atoms and {names_of}, which should name them, {named}"));
+            let what = format!("{frames_of} has not as many atoms as {names_of}, which should name them");
+            return Err(Unusable::new(what, &format!("{shown} and {named}"), run));
         }
         found.torsions.iter_mut().for_each(|series| series.see(time, &frame.positions));
         let Some(line) = line_at(run, time) else { continue };
@@ -149,7 +191,29 @@ mod tests {
         assert!(said().starts_with(start), "{}", said());
         let structure = "one atom\n    1\n   15GL3      N    1   0.000   0.000   0.000\n   2.0   2.0   2.0\n";
         std::fs::write(place.join(files::FINAL), structure).unwrap();
-        assert!(said().starts_with("pH_4.00/replica_1: trajectory.xtc cannot be read ("), "{}", said());
+        // The name of the run says where the file is.
+        let start = "pH_4.00/replica_1: trajectory.xtc cannot be read (trajectory.xtc: ";
+        assert!(said().starts_with(start), "{}", said());
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Of many runs whose last frames are damaged, at another byte each, the user is told once.
+    #[test]
+    fn runs_with_one_reason_are_told_of_once() {
+        let said = |details: [&str; 3]| {
+            let mut runs =
+                ["1", "2", "3"].map(|ph| Run { folder: format!("t/pH_{ph}/replica_1").into(), ..Run::default() });
+            let unusable = |(index, detail): (usize, &str)| {
+                let detail = format!("{}/trajectory.xtc: {detail}", runs[index].folder.display());
+                (index, Unusable::new("trajectory.xtc cannot be read".into(), &detail, &runs[index]))
+            };
+            let unusable: Vec<(usize, Unusable)> = details.into_iter().enumerate().map(unusable).collect();
+            warn(&mut runs, &unusable);
+            crate::evaluation::pka::doubts::of_runs(&runs)
+        };
+        let lost = "so that turns of side chains and neighbours of groups in it do not count";
+        let one = |what: &str| [format!("every run: trajectory.xtc cannot be read ({what}), {lost}")];
+        assert_eq!(said(["byte 7", "byte 8", "byte 9"]), one("in the first of them trajectory.xtc: byte 7"));
+        assert_eq!(said(["byte 7"; 3]), one("trajectory.xtc: byte 7"));
     }
 }

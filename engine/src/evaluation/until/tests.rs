@@ -506,7 +506,7 @@ fn what_holds_must_hold_with_a_quarter_more_data() {
     // Half the error takes four times as long.
     assert_eq!(one.estimate(&target), Some(400.0));
     assert_eq!(one.stopping(), ["ASP 1 (4.00 ± 0.30): the error is 0.3"]);
-    assert!(one.summary(&target, 0).starts_with("0 of 1 sites are within 0.15 at 100 ps, 0 are settled; ASP 1"));
+    assert!(one.summary(&target, 0).starts_with("0 of 1 site is within 0.15 at 100 ps, 0 are settled; ASP 1"));
 }
 
 /// Runs of a few picoseconds have the populations that they began with: no pH is added by them, and the look says why. A site that changes often is known sooner.

@@ -6,7 +6,7 @@ use crate::evaluation::mixing::Mixing;
 use crate::evaluation::pka::{Evaluation, FEW_FRAMES, NEAR, Neighbour, PairResult, SIGNIFICANT, SiteResult};
 use crate::evaluation::runs::{Run, names_of_runs};
 use crate::evaluation::until::{Check, Looks, Settled, reached};
-use crate::record::Labels;
+use crate::record::{Labels, are, counted};
 use crate::report::exchange;
 use crate::report::page::{Page, escape, table};
 use crate::report::plot::{Chart, Curve, Figure, Point, Scale, Style};
@@ -196,10 +196,11 @@ pub(super) fn state(looks: &Looks) -> Option<String> {
     let last = looks.checks.last()?;
     let (count, time) = (last.sites.len(), time(last));
     Some(match reached(&looks.checks, &looks.target) {
+        Some(_) if count == 1 => format!("The site is settled, and the runs ended after {time} each."),
         Some(_) => format!("All {count} sites are settled, and the runs ended after {time} each."),
         None => {
             let settled = Settled::all(&looks.checks, &looks.target).len();
-            format!("After {time} of each run {settled} of {count} sites are settled.")
+            format!("After {time} of each run {settled} of {} {} settled.", counted(count, "site"), are(count))
         }
     })
 }

@@ -115,7 +115,7 @@ fn curve(evaluation: &Evaluation, site: &SiteResult) -> Curve {
         }
         ([_], _) => {
             let HillFit { pka, slope } = site.fit(0);
-            pka.value().map(|pka| hill(pka, slope.value().unwrap_or(1.0))).unwrap_or_default()
+            pka.value().map(|pka| hill(pka, slope.value().unwrap_or(steps[0].alone()))).unwrap_or_default()
         }
         (_, Some(fitted)) => grid(range(evaluation)).map(|x| (x, mean(&fitted.populations(x)))).collect(),
         _ => Vec::new(),

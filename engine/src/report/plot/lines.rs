@@ -6,6 +6,7 @@ use super::key::{Entry, legend};
 use super::scale::Scale;
 use super::style::Style;
 use crate::error::Error;
+use crate::record::counted;
 use svg::node::element::Group;
 
 /// An axis.
@@ -46,7 +47,7 @@ pub fn lines(title: &str, traces: &[Trace], x: Axis, y: Axis) -> Result<String, 
     if !(across.is_valid() && up.is_valid()) {
         return Err(Error::input(format!("nothing to draw for {title}"), ""));
     }
-    let description = format!("{} against {}: {} lines.", y.name, x.name, traces.len());
+    let description = format!("{} against {}: {}.", y.name, x.name, counted(traces.len(), "line"));
     let mut drawing = Drawing::new([SIZE[0] + LEGEND, SIZE[1]], title, &description);
     drawing.add(text(title, [0.5 * SIZE[0], 20.0], Anchor::Middle, 16.0, SIZE[0]).set("class", "title"));
     let frame = Frame::draw(&mut drawing, [4.0, 30.0, SIZE[0] - 8.0, SIZE[1] - 4.0], [&across, &up], Names::Both);

@@ -5,6 +5,7 @@ use super::figure::Figure;
 use super::key::Entry;
 use super::path::number;
 use super::style::{Colour, Style};
+use crate::record::counted;
 use svg::node::element::{Group, Rectangle};
 
 /// Widths on a wide and on a narrow page (pixels).
@@ -31,7 +32,7 @@ fn drawn(title: &str, names: &[String], values: &[Vec<Option<f64>>], width: f64)
     let cell = ((width - left - 4.0) / (count - 1).max(1) as f64).min(64.0);
     let high = cell.max(16.0);
     let known = values.iter().flatten().flatten().count();
-    let description = format!("{known} pairs of {}.", names.join(", "));
+    let description = format!("{} of {}.", counted(known, "pair"), names.join(", "));
     let mut drawing = Drawing::new([width, 24.0 + high * (count as f64 - 1.0)], title, &description);
     let mut words = Group::new().set("class", "tick").set("text-anchor", "middle");
     let (mut rows, mut squares) = (Group::new(), Vec::new());

@@ -4,6 +4,7 @@ use super::child::Child;
 use super::runner::{End, Runner, Working};
 use crate::error::{Error, InputError, PhysicsError, Result};
 use crate::output::progress::{Log, NS_PER_DAY, duration};
+use crate::record::counted;
 use crate::signals::Stop;
 use std::time::{Duration, Instant};
 
@@ -48,7 +49,8 @@ pub fn run_all(runner: &dyn Runner, children: &[Child], at_once: usize, log: &mu
     }
     let done = children.len() - waiting.len();
     if done > 0 && !waiting.is_empty() {
-        log.line(&format!("{done} of {} runs were finished before", children.len()))?;
+        let were = if done == 1 { "was" } else { "were" };
+        log.line(&format!("{done} of {} {were} finished before", counted(children.len(), "run")))?;
     }
     waiting.reverse();
     let mut crew = Crew { running: Vec::new(), waiting, at_once: at_once.max(1) };
@@ -56,7 +58,10 @@ pub fn run_all(runner: &dyn Runner, children: &[Child], at_once: usize, log: &mu
     while !(crew.waiting.is_empty() && crew.running.is_empty()) {
         if stop.requested() {
             log.settle();
-            log.line(&format!("{}: {} runs write their checkpoints", stop.reason(), crew.running.len()))?;
+            log.line(&match crew.running.len() {
+                1 => format!("{}: the run writes its checkpoint", stop.reason()),
+                many => format!("{}: {many} runs write their checkpoints", stop.reason()),
+            })?;
             return Ok(false);
         }
         crew.start(runner)?;
@@ -69,7 +74,7 @@ pub fn run_all(runner: &dyn Runner, children: &[Child], at_once: usize, log: &mu
     if done < children.len() {
         let seconds = watch.started.elapsed().as_secs_f64();
         let (runs, speed) = (children.len() - done, watch.simulated / seconds * NS_PER_DAY);
-        log.line(&format!("{runs} runs in {}: {speed:.2} ns/day in all", duration(seconds)))?;
+        log.line(&format!("{} in {}: {speed:.2} ns/day in all", counted(runs, "run"), duration(seconds)))?;
     }
     Ok(true)
 }
@@ -104,7 +109,10 @@ impl Crew<'_> {
                     watch.simulated += child.time() - first;
                     self.waiting.push(child);
                     log.settle();
-                    log.line(&format!("the memory of a GPU is full: from now on {} runs at once", self.at_once))?;
+                    log.line(&format!(
+                        "the memory of a GPU is full: from now on {} at once",
+                        counted(self.at_once, "run")
+                    ))?;
                 }
                 End::NoMemory(said) => return Err(failure(child, &said, false)),
                 End::Failed { said, physics } => return Err(failure(child, &said, physics)),
@@ -149,10 +157,10 @@ impl Watch {
         let seconds = self.started.elapsed().as_secs_f64();
         let speed = (self.simulated + fresh) / seconds;
         let mut text = format!(
-            "{:>5.1} %   {} of {} runs done, {} running",
+            "{:>5.1} %   {} of {} done, {} running",
             100.0 * (1.0 - left / total),
             children.len() - running.len() - waiting,
-            children.len(),
+            counted(children.len(), "run"),
             running.len()
         );
         if speed > 0.0 {

@@ -128,7 +128,10 @@ fn go_on<W: Walker>(
     }
     let alone = origins[known..].iter().filter(|slot| setup.source(**slot).is_none()).count();
     if alone > 0 {
-        log.line(&format!("{alone} runs are new: they first go alone as far as the others"))?;
+        log.line(&match alone {
+            1 => "a run is new: it first goes alone as far as the others".to_string(),
+            _ => format!("{alone} runs are new: they first go alone as far as the others"),
+        })?;
     }
     Ok(Continued { known, swapped: state.swapped, written })
 }

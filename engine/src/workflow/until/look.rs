@@ -2,6 +2,7 @@
 
 use super::Until;
 use crate::evaluation::until::{Check, GROWTH, Settled, SiteCheck, reached};
+use crate::record::{are, counted};
 
 /// What a look led to.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,11 +45,13 @@ impl Look {
         };
         let mut text = match reached(&self.checks, &until.target) {
             Some(first) => {
+                let settled = match check.sites.len() {
+                    1 => "the site is settled".to_string(),
+                    count => format!("all {count} sites are settled, the last of them"),
+                };
                 let mut text = format!(
-                    "until {error}: all {} sites are settled, the last of them from {} ps on, and the runs ended at {} ps\n",
-                    check.sites.len(),
-                    self.checks[first].time,
-                    check.time
+                    "until {error}: {settled} from {} ps on, and the runs ended at {} ps\n",
+                    self.checks[first].time, check.time
                 );
                 for held in check.stopping() {
                     text += &format!("  settled before, while at the last look {held}\n");
@@ -58,10 +61,11 @@ impl Look {
             None => {
                 let settled = Settled::all(&self.checks, &until.target);
                 let mut text = format!(
-                    "until {error}: not reached within {} ps of each run, the length that the job gives; {} of {} sites are settled\n",
+                    "until {error}: not reached within {} ps of each run, the length that the job gives; {} of {} {} settled\n",
                     check.time,
                     settled.len(),
-                    check.sites.len()
+                    counted(check.sites.len(), "site"),
+                    are(check.sites.len())
                 );
                 check.stopping().iter().for_each(|held| text += &format!("  {held}\n"));
                 let is_new = |site: &&SiteCheck| {

@@ -154,7 +154,7 @@ fn close_pairs_far_from_the_origin_keep_their_accuracy() {
     // Two pairs 0.25 nm apart, one of them across the boundary of a box of 60 nm, where f32 positions are off by 4e-6 nm.
     let (mut top, _, _) = system([1, 1, 4], 0.3);
     top.atoms.iter_mut().for_each(|a| a.type_index = 0);
-    top.exclusions = crate::Exclusions::from_pairs(4, []);
+    top.exclusions = crate::ExcludedPairs::from_pairs(4, []);
     let edges = Vector3::new(60.0, 61.0, 59.0);
     let x = [[59.9, 30.0, 3.0], [0.12, 30.08, 2.95], [41.234567, 47.1, 58.3], [41.1, 47.3123456, 58.29]]
         .map(Vector3::from)

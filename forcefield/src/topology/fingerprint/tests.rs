@@ -1,7 +1,7 @@
 use nalgebra::Vector3;
 
 use super::*;
-use crate::Exclusions;
+use crate::ExcludedPairs;
 use crate::topology::{Atom, AtomType, LennardJonesTable, Molecule, Residue, Well};
 use crate::virtual_sites::{VirtualSite, VirtualSiteKind};
 
@@ -26,7 +26,7 @@ fn one_of_each() -> Topology {
         cmaps: vec![Cmap { atoms: [0, 1, 2, 3, 4], grid: 0 }],
         cmap_grids: vec![CmapGrid { size: 2, values: vec![0.0, 1.0, 2.0, 3.0] }],
         pairs: vec![Pair14 { atoms: [0, 3], c6: 1e-3, c12: 1e-6, coulomb_scale: 0.5 }],
-        exclusions: Exclusions::from_pairs(6, [[0, 1], [1, 2]]),
+        exclusions: ExcludedPairs::from_pairs(6, [[0, 1], [1, 2]]),
         constraints: vec![Constraint { atoms: [4, 5], length: 0.11 }],
         settles: vec![Settle { oxygen: 3, hydrogens: [4, 5], d_oh: 0.0957, d_hh: 0.1514 }],
         virtual_sites: vec![
@@ -69,7 +69,7 @@ fn indices<const N: usize>(of: fn(&mut Topology) -> &mut [u32; N]) -> Vec<Change
 fn changes() -> Vec<(&'static str, Vec<Change>)> {
     let exclusions: Vec<Change> = [[[0, 1], [1, 3]], [[0, 1], [0, 2]]]
         .into_iter()
-        .map(|pairs| Box::new(move |t: &mut Topology| t.exclusions = Exclusions::from_pairs(6, pairs)) as Change)
+        .map(|pairs| Box::new(move |t: &mut Topology| t.exclusions = ExcludedPairs::from_pairs(6, pairs)) as Change)
         .collect();
     let mut all = vec![
         ("Lennard-Jones types of atoms", vec![index(|t| &mut t.atoms[4].type_index)]),

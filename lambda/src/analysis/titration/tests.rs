@@ -106,6 +106,32 @@ fn a_site_of_two_protons_has_two_macroscopic_pka_values() {
     assert_eq!(low.macroscopic[1].pka, Determined::AtLeast(3.0));
 }
 
+/// Two protons that are lost together make a curve of slope two about their mean pKa. A curve of slope one through its flank has its middle elsewhere.
+#[test]
+fn two_protons_that_are_lost_together_have_a_slope_of_two() {
+    let of = |ph: &[f64]| {
+        let mut rng = test_random(3);
+        let at = |&ph: &f64| {
+            let s = hill::deprotonated_fraction(ph, 5.0, 2.0);
+            of_forms(&forms(20_000, &[1.0 - s, s], 0.05, &mut rng))
+        };
+        let states: Vec<Vec<State>> = ph.iter().map(at).collect();
+        let series: Vec<TitrationSeries> =
+            ph.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states }).collect();
+        evaluate(&[0, 2], &series, None, Resampling { draws: 50, seed: 1 }).unwrap().macroscopic[0]
+    };
+    let step = of(&[4.0, 4.5, 5.0, 5.5, 6.0]);
+    assert_eq!((step.from, step.to, step.alone()), (0, 2, 2.0));
+    for (found, exact) in [(step.pka, 5.0), (step.slope.unwrap(), 2.0), (step.pka_slope_one, 5.0)] {
+        assert!(pull(found, exact).abs() < 3.5 && found.error().unwrap() < 0.15, "{step:?}");
+    }
+    let [pka, slope] = step.counted;
+    assert!(pull(pka, 5.0).abs() < 3.5 && pull(slope, 2.0).abs() < 3.5, "{step:?}");
+    // One flank: with a slope of one it would be 5.5.
+    let flank = of(&[4.25, 4.5, 4.75]);
+    assert!((flank.pka_slope_one.value().unwrap() - 5.0).abs() < 0.1, "{flank:?}");
+}
+
 #[test]
 fn results_do_not_depend_on_anything_but_the_seed() {
     let states = experiment(4.5, 2000, 3);

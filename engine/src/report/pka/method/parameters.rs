@@ -1,6 +1,6 @@
 //! Works that force fields and waters are from, by the names that corrections and the preparation have.
 
-use super::{Work, work};
+use super::works::{Work, work};
 
 const AMBER99SB_ILDN: Work = work("K. Lindorff-Larsen et al., Proteins 2010, 78, 1950", "10.1002/prot.22711");
 const FF14SB: Work = work("J. A. Maier et al., J. Chem. Theory Comput. 2015, 11, 3696", "10.1021/acs.jctc.5b00255");

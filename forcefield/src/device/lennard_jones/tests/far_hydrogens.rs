@@ -2,7 +2,7 @@
 //! pairs.
 
 use super::*;
-use crate::Exclusions;
+use crate::ExcludedPairs;
 use crate::cell::PeriodicBox;
 use crate::lennard_jones::kinds::FAR_TO;
 use crate::lennard_jones::kinds::tests::{HYDROGEN, OXYGEN, mixed};
@@ -39,7 +39,7 @@ fn water() -> Vec<(Topology, Vec<Vector3<f64>>, Cell)> {
         }
     }
     let top = Topology {
-        exclusions: Exclusions::from_pairs(x.len(), excluded),
+        exclusions: ExcludedPairs::from_pairs(x.len(), excluded),
         atom_types: vec![AtomType { name: "X".into(), atomic_number: None }; 3],
         lj: mixed(&[OXYGEN, HYDROGEN, (0.36, 0.3)]),
         atoms,
