@@ -342,7 +342,7 @@ fn tables_of_ends_are_the_entries() {
     assert!(carboxyl.len() == 20, "all: {carboxyl:?}");
     assert_eq!(beside.len(), 7, "{beside:?}");
     let scaled = &row(&page, "CHARMM36m with scaled charges, the default")[1..4];
-    assert!(scaled[0].starts_with("all but Pro") && scaled[1].starts_with("all, [39 ends]") && scaled[2] == "all");
+    assert!(scaled[0].starts_with("all but [Pro]") && scaled[1].starts_with("all, [39 ends]") && scaled[2] == "all");
     let library = read("docs/src/library.md");
     let known = known_ends(BUILTIN);
     for (name, known) in ["amino end |", "carboxyl end |", "side chains of terminal residues"].iter().zip(&known) {

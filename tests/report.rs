@@ -135,6 +135,7 @@ fn a_browser_without_network_shows_the_page() {
         assert_eq!((noted("chosen").as_str(), noted("said").as_str()), ("Glu 4", "pH 8.5"));
         assert_eq!((noted("fetched").as_str(), noted("errors").as_str()), ("0", ""));
         assert_eq!(noted("wide"), "0", "the page scrolls sideways at {width} pixels");
+        assert_eq!(noted("scale"), "0 true", "drawings of rows beside their scale, and whether it is seen");
         let keyboard = noted("keyboard");
         let (count, lost) = keyboard.split_once(' ').unwrap();
         assert!(count.parse::<u32>().unwrap() > 10 && lost.is_empty(), "out of reach, or without a mark: {keyboard}");
@@ -152,5 +153,8 @@ fn a_browser_without_network_shows_the_page() {
         assert_eq!(sentence.contains("hidden"), alive, "{sentence}");
     }
     let phone = opened(&browser, &folder.path().join("phone.html"), folder.path(), 800, &software);
-    assert!(phone.contains("data-phone=\"390 0\""), "the page scrolls sideways on a phone: {phone}");
+    assert!(
+        phone.contains("data-phone=\"390 0 0 true\""),
+        "the page scrolls sideways on a phone, or drawings have no scale: {phone}"
+    );
 }

@@ -12,6 +12,9 @@ window.addEventListener("load", () => setTimeout(() => {
   note("chosen", document.querySelector(".protonation .focused button").textContent);
   note("said", slider.getAttribute("aria-valuetext"));
   note("wide", String(document.documentElement.scrollWidth - document.documentElement.clientWidth));
+  // Drawings of a row stand under their scale, which is seen at every width.
+  const places = Array.from(document.querySelectorAll(".results .forest svg"), (drawing) => drawing.getBoundingClientRect());
+  note("scale", String(Math.max(...places.map((place) => Math.abs(place.left - places[0].left) + Math.abs(place.width - places[0].width))) + " " + (places[0].width > 0)));
   note("fetched", String(performance.getEntriesByType("resource").length));
   const seen = (element) => element.checkVisibility({ visibilityProperty: true });
   const name = (element) => element.tagName.toLowerCase() + (element.id ? "#" + element.id : "." + element.className);
@@ -38,5 +41,5 @@ window.addEventListener("load", () => setTimeout(() => {
   note("picture", String(!document.getElementById("printed").hidden && document.getElementById("printed").src.length > 1000));
   window.dispatchEvent(new Event("afterprint"));
   note("errors", errors.join("; "));
-  if (parent !== window) parent.postMessage(window.innerWidth + " " + document.body.dataset.wide, "*");
+  if (parent !== window) parent.postMessage([window.innerWidth, document.body.dataset.wide, document.body.dataset.scale].join(" "), "*");
 }, 100));
