@@ -82,7 +82,7 @@ fn warn(runs: &mut [Run], unusable: &[(usize, Unusable)]) {
 /// Reads the trajectories of the runs. One that cannot be read is a warning of its run, without the path of the file, so that what is said of many runs is said once. A group counts as in one form where its weight is above `threshold`.
 ///
 /// # Errors
-/// [`Error::Input`] for weights that are no numbers.
+/// [`crate::error::Error::Input`] for weights that are no numbers.
 pub(super) fn read(runs: &mut [Run], records: &[SiteRecord], threshold: f64) -> Result<Shown> {
     let of_run = |run: &Run| -> Result<std::result::Result<OfRun, Unusable>> {
         let states = |record| protonations(run, record, threshold).map(|states| (record, states));
