@@ -194,6 +194,7 @@ impl Gathered {
         let bonds = lambda::site::ease_rotamers(topology, &atoms, lowered.get());
         variants.iter_mut().for_each(|one| one.share(&topology.propers[before..]));
         Some(match bonds {
+            0 => "no side chain of a site has a bond whose barrier could be lower".into(),
             1 => format!("the barrier about one bond is {lowered} lower"),
             bonds => format!("barriers about {bonds} bonds are {lowered} lower"),
         })
