@@ -80,7 +80,6 @@ def test_groups_know_their_corrections(folder: Path) -> None:
     # A first residue has other charges: what is known inside of chains is not known there.
     assert corrected == [("nterm", True), ("tyr", False), ("tyr", True), ("cys", True), ("cterm", True)]
     assert [group.corrected for group in ff.groups(peptide(["ACE", "ALA"]).topology)] == [True]
-    assert [group.corrected for group in ff.groups(peptide(["ACE", "TRP"]).topology)] == [False]
     # Another force field has none of them.
     other = TitratableForceField("ff19SB", "tip3p", [folder])
     assert not any(group.corrected for group in other.groups(peptide(["ACE", "TYR", "NME"]).topology))
@@ -141,7 +140,7 @@ def test_corrections_at_ends_are_found_by_the_residue() -> None:
         return [(group.entry, group.status) for group in ff.groups(peptide(list(residues)).topology)]
 
     assert statuses("LYS", "ALA", "LEU") == [("nterm", "calibrated"), ("lys", "uncalibrated"), ("cterm", "calibrated")]
-    assert statuses("TRP", "ALA", "GLU") == [("nterm", "uncalibrated"), ("glu3", "calibrated"), ("cterm", "calibrated")]
+    assert statuses("TRP", "ALA", "GLU") == [("nterm", "calibrated"), ("glu3", "calibrated"), ("cterm", "calibrated")]
     assert statuses("ACE", "ALA", "ASP") == [("asp3", "uncalibrated"), ("cterm", "calibrated")]
     assert statuses("ACE", "ALA", "ALA") == [("cterm", "calibrated")]
     assert statuses("MET", "NME") == [("nterm", "calibrated")]

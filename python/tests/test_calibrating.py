@@ -20,6 +20,7 @@ pytest.importorskip("pdbfixer")
 
 import octitrate as package  # noqa: E402
 from octitrate import user_library  # noqa: E402
+from octitrate.calibrated import SHIPPED  # noqa: E402
 from octitrate.calibrating import main, plan  # noqa: E402
 from octitrate.entries import buffer_entry, entry  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
@@ -142,8 +143,8 @@ def test_entries_of_a_library(tmp_path: Path, library: Path, monkeypatch: pytest
     (library / "ff14SB-cufix-tip3p").mkdir()
     (library / "ff14SB-cufix-tip3p/cterm-trp.toml").write_text(calibrated(entry(ff, "cterm"), "TRP"))
     cufix = TitratableForceField("ff14SB", pair_corrections="cufix").calibrated
-    assert [cufix.status("cterm", "ff14SB", residue, False) for residue in ("TRP", "SER")] == ["calibrated", "calibrated"]
-    assert both.status("cterm", "ff14SB", "TRP", False) == "uncalibrated"
+    found = [[one.file("cterm", "ff14SB", residue, False) for residue in ("TRP", "SER")] for one in (cufix, both)]
+    assert found == [[library / "ff14SB-cufix-tip3p/cterm-trp.toml", file], [SHIPPED / "ff14SB-tip3p/cterm.toml", file]]
     # Where there is none, nothing is calibrated for it.
     monkeypatch.setenv("OCTITRATE_LIBRARY", "")
     assert user_library.folders("ff14SB", "tip3p") == []

@@ -162,21 +162,21 @@ def test_no_other_residue_is_an_end_of_proline() -> None:
 
 def test_a_protein_that_begins_with_proline_says_how_its_end_can_titrate(structure: Write, report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
-    options = structure(peptide_text("PRO", "GLU", "GLY"))
-    options.force_field, options.ph_range = "ff14SB", (2.0, 9.0)
+    options = structure(peptide_text("PRO", "GLU", "LEU"))
+    options.force_field, options.ph_range = "ff19SB", (2.0, 9.0)
     folder, job, _ = written(options, report)
-    assert [one["residue"] for one in job["titration"]["site"]] == ["GL3 2", "cterm ZGLY 3"]
-    command = shlex.split("octitrate calibrate --residue 'nterm PRO' --force-field ff14SB")
+    assert [one["residue"] for one in job["titration"]["site"]] == ["GL3 2", "cterm ZLEU 3"]
+    command = shlex.split("octitrate calibrate --residue 'nterm PRO' --force-field ff19SB")
     assert shlex.join(command) in notes(report)
     assert compound(command[3]).entry == "nterm"
     # With a correction of one's own it titrates.
-    text = entry(loaded("ff14SB"), "nterm")
+    text = entry(loaded("ff19SB"), "nterm")
     own = tmp_path / "own/nterm.toml"
     own.parent.mkdir()
     own.write_text(text[: text.index("# Not calibrated")] + OWN + CORRECTION, encoding="utf-8")
     options.library, options.output = [own.parent], folder.with_name("titrates")
     folder, job, _ = written(options, report)
-    assert [one["residue"] for one in job["titration"]["site"]] == ["nterm PRO 1", "GL3 2", "cterm ZGLY 3"]
+    assert [one["residue"] for one in job["titration"]["site"]] == ["nterm PRO 1", "GL3 2", "cterm ZLEU 3"]
     library = tomllib.loads((folder / "library/nterm.toml").read_text(encoding="utf-8"))
     assert "PRO" in [name for one in library["elsewhere"] for name in one["residues"]] and library["other_atoms"][0]["charges"]["N"] == [-0.202, -0.86]
 

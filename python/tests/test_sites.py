@@ -302,7 +302,7 @@ def test_corrections_of_ones_own_are_taken(structure: Write, report: Report, tmp
     own.write_text(text[: text.index("[correction]")] + '[correction]\nstatus = "calibrated"\ndegree = 1\ncoefficients = [-318.0]\n')
     options.library = [own.parent]
     folder, job, _ = written(options, report)
-    assert [one["residue"] for one in job["titration"]["site"]] == ["TYR 2"]
+    assert [one["residue"] for one in job["titration"]["site"]] == ["nterm TRP 1", "TYR 2", "cterm ZTRP 3"]
     assert "-318.0" in (folder / "library/tyr.toml").read_text()
     assert str(own.parent) in (folder / "prepare.toml").read_text()
 
