@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from . import lennard_jones
 from .as_gromacs import original_tip3p, round_amber99sb_ildn
 from .errors import Refused
 from .scaled_charges import scale
@@ -28,10 +29,8 @@ class Family:
     waters: dict[str, str]
     patched: bool = False
     """Whether residues are changed by patches (CHARMM)."""
-    cutoff: float = 1.0
-    """Cut-off of Lennard-Jones interactions, nm."""
-    switch: float | None = None
-    """Where forces begin to be switched off, nm: part of the force field CHARMM36m (Huang et al. 2017, doi:10.1038/nmeth.4067)."""
+    cutoffs: lennard_jones.Cutoffs = lennard_jones.DEFAULT
+    """How Lennard-Jones interactions end."""
     charge_scale: float = 1.0
     """What charges of ionised groups are multiplied by (`octitrate.scaled_charges`)."""
     water_of: str = ""
@@ -50,8 +49,7 @@ FORCE_FIELDS: dict[str, Family] = {
         ("charmm36_2024.xml",),
         {"tip3p": "charmm36_2024/water.xml"} | _waters("charmm36_2024/", "spce", "tip4pew", "tip4p2005", "tip5p"),
         patched=True,
-        cutoff=1.2,
-        switch=1.0,
+        cutoffs=lennard_jones.CHARMM,
     ),
 }
 FORCE_FIELDS["charmm36m-ecc"] = replace(

@@ -206,14 +206,7 @@ def solvated(what: Compound, ff: TitratableForceField) -> tuple[Any, Any]:
         neutralize=False,
         residueTemplates=ff.templates(modeller.topology),
     )
-    system = ff.forcefield.createSystem(
-        modeller.topology,
-        nonbondedMethod=app.PME,
-        constraints=app.HBonds,
-        removeCMMotion=False,
-        residueTemplates=ff.templates(modeller.topology),
-        **ff.cutoffs(),
-    )
+    system = ff.cutoffs.system(ff.forcefield, modeller.topology, residueTemplates=ff.templates(modeller.topology))
     return Model(modeller.topology, np.array(modeller.positions.value_in_unit(unit.nanometer))), order_types(system)
 
 

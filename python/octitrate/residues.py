@@ -33,6 +33,7 @@ from .calibrated import Calibrated, shipped
 from .carboxyl import place_syn, order_by_name
 from .errors import Refused, named
 from .force_fields import FORCE_FIELDS, GEOMETRY, load, pdb_view, view
+from .lennard_jones import Cutoffs, DEFAULT
 from .ions import METALS, SALT, element_of_ion
 from .pair_corrections import PairCorrections, chosen, in_model_compound
 from .proline import place_hydrogens
@@ -142,21 +143,14 @@ class TitratableForceField:
         """Whether the water model needs a buffer of its own: that of AMBER's TIP3P is built in."""
         return self.water != "tip3p" or self.residues.is_patched
 
-    def cutoffs(self) -> dict[str, Any]:
-        """The cut-offs of the force field, for `createSystem`."""
-        from openmm import unit
-
-        family = FORCE_FIELDS[self.name]
-        found = {"nonbondedCutoff": family.cutoff * unit.nanometer}
-        return found | ({"switchDistance": family.switch * unit.nanometer} if family.switch else {})
+    @property
+    def cutoffs(self) -> Cutoffs:
+        """How the Lennard-Jones interactions of the force field end."""
+        return FORCE_FIELDS[self.name].cutoffs
 
     def van_der_waals(self) -> list[str]:
         """The lines of `[van_der_waals]` that a job with this force field needs; none where octitrate's defaults are meant."""
-        family = FORCE_FIELDS[self.name]
-        if family.switch is None:
-            return []
-        lines = ["[van_der_waals]", f'cutoff = "{family.cutoff:g} nm"', 'modifier = "force-switch"', f'switch_start = "{family.switch:g} nm"', ""]
-        return lines
+        return [] if self.cutoffs == DEFAULT else self.cutoffs.lines()
 
     def build_names(self, topology: Any, keep: Collection[tuple[int, str]] = ()) -> list[str | None]:
         """The name of every residue in the output; `None` for what is no amino acid and stays as it is.

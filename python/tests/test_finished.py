@@ -157,7 +157,7 @@ def test_glutamic_acid_with_one_hydrogen_is_told_of_where_its_force_field_has_no
 def test_a_force_field_of_charmm_brings_its_cut_offs(tmp_path: Path) -> None:
     """`--force-field` says more than the kind of file; corrections that do not belong to its parameters are refused by octitrate."""
     job = taken([*PRMTOP, "--force-field", "charmm36m"], tmp_path / "charmm")
-    assert job["van_der_waals"] == {"cutoff": "1.2 nm", "modifier": "force-switch", "switch_start": "1 nm"}
+    assert job["van_der_waals"] == {"cutoff": "1.2 nm", "modifier": "force-switch", "switch_start": "1 nm", "dispersion_correction": False}
 
 
 ROUNDINGS = ("torsions", "Lennard-Jones", "1-4 charges", "well of water", "shape of water")
@@ -207,7 +207,7 @@ def test_a_prmtop_differs_from_the_built_in_corrections_by_five_roundings(left: 
 def test_a_psf_gets_the_switch_of_charmm(tmp_path: Path) -> None:
     job = taken([*PSF, "--duration", "500 ps", "--until", "0.2"], tmp_path / "charmm")
     assert job["titrate"]["until"] == 0.2
-    assert job["van_der_waals"] == {"cutoff": "1.2 nm", "modifier": "force-switch", "switch_start": "1 nm"}
+    assert job["van_der_waals"] == {"cutoff": "1.2 nm", "modifier": "force-switch", "switch_start": "1 nm", "dispersion_correction": False}
     # A fiftieth of the run, in whole hundreds of steps.
     assert job["position_restraints"] == {"duration": "20 ps", "fade": "10 ps"}
     assert "Lennard-Jones ends at 1.2 nm, forces are switched off from 1 nm on" in (tmp_path / "charmm/prepare.md").read_text()

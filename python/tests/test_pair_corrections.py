@@ -186,8 +186,7 @@ def test_corrections_that_come_with_octitrate_serve_as_they_are_where_no_pair_is
     held = []
     for name in dict.fromkeys(names):
         model, system = solvated(compound(name), corrected)
-        settings = {"nonbondedMethod": app.PME, "constraints": app.HBonds, "removeCMMotion": False, "residueTemplates": plain.templates(model.topology)}
-        other = plain.forcefield.createSystem(model.topology, **settings, **plain.cutoffs())
+        other = plain.cutoffs.system(plain.forcefield, model.topology, residueTemplates=plain.templates(model.topology))
         same = force_of(system) is None and openmm.XmlSerializer.serialize(system) == openmm.XmlSerializer.serialize(other)
         # That of an acid at an amino end or a base at a carboxyl end was made without the pair, and is none with it.
         assert place_of(name, corrected).corrected == same and place_of(name, plain).corrected, name

@@ -36,6 +36,7 @@ from .. import __version__
 from ..entries import BUILT_IN
 from ..errors import Refused, named
 from ..force_fields import FORCE_FIELDS
+from ..lennard_jones import CHARMM, Cutoffs, DEFAULT
 from ..proline import name_hydrogens
 from ..repeatable import platform
 from ..residues import TitratableForceField
@@ -52,40 +53,8 @@ from .water_model import Water, advice, recognised
 FORMS = "--from x.prmtop x.rst7, --from x.top x.gro, or --from x.psf x.crd --parameters toppar.prm … --box-size 7 7 7"
 
 
-@dataclass(frozen=True)
-class Cutoffs:
-    """How Lennard-Jones interactions end: cut-off (nm), where forces begin to be switched off (nm; none: they are not), and why."""
-
-    cutoff: float
-    switch: float | None
-    why: str
-
-    def settings(self) -> dict[str, Any]:
-        """Arguments of `createSystem`."""
-        found = {"nonbondedCutoff": self.cutoff * unit.nanometer}
-        return found | ({"switchDistance": self.switch * unit.nanometer} if self.switch else {})
-
-    def words(self) -> str:
-        """Them in words."""
-        how = "the potential is shifted to zero there, and dispersion beyond it corrected for"
-        if self.switch:
-            how = f"forces are switched off from {self.switch:g} nm on"
-        return f"Lennard-Jones ends at {self.cutoff:g} nm, {how}: {self.why}"
-
-    def lines(self) -> list[str]:
-        """The section of the job."""
-        lines = [f"[van_der_waals] # {self.why}", f'cutoff = "{self.cutoff:g} nm"']
-        if self.switch is None:
-            return [*lines, 'modifier = "potential-shift"', ""]
-        return [*lines, 'modifier = "force-switch"', f'switch_start = "{self.switch:g} nm"', ""]
-
-
 ONE_HYDROGEN = {"ASH": "asp", "GLH": "glu"}
 """Residues of AMBER with one hydrogen at their carboxyl group, and their entries."""
-
-CHARMM = (1.2, 1.0)
-"""Cut-off and start of the switch of CHARMM36 and its relatives (Huang et al. 2017, doi:10.1038/nmeth.4067)."""
-
 
 @dataclass
 class Loaded:
@@ -95,6 +64,8 @@ class Loaded:
     source: Any
     positions: Any
     cutoffs: Cutoffs
+    why: str
+    """Why these cut-offs."""
     parameters: tuple[Any, ...] = ()
     bond: Callable[[int, int], float | None] = lambda _a, _b: None
     """The length (nm) of a bond between two hydrogens of water that the file may have and its reader passes over."""
@@ -125,17 +96,14 @@ def take(args: argparse.Namespace, report: Report) -> Path:
     if coarse.has_beads(atom.name for atom in loaded.topology.atoms()):
         raise coarse.refused(files[0])
     if known is not None:
-        family = FORCE_FIELDS[known.name]
-        loaded.cutoffs = Cutoffs(family.cutoff, family.switch, f"{known.called()} is made for it")
+        loaded.cutoffs, loaded.why = known.cutoffs, f"{known.called()} is made for it"
     vectors = loaded.topology.getPeriodicBoxVectors()
     if vectors is None:
         raise Refused(f"{files[1]}: has no box", "octitrate takes finished systems in periodic boxes: --box-size gives the edges")
     report.note(f"{files[0]} and {files[1]}: {counted(loaded.topology.getNumAtoms(), 'atom')}, {counted(loaded.topology.getNumResidues(), 'residue')}")
     report.step("System")
     try:
-        system = loaded.source.createSystem(
-            *loaded.parameters, nonbondedMethod=app.PME, constraints=app.HBonds, rigidWater=True, removeCMMotion=False, **loaded.cutoffs.settings()
-        )
+        system = loaded.cutoffs.system(loaded.source, *loaded.parameters, rigidWater=True)
     except Exception as error:  # readers of OpenMM raise what they run into
         raise Refused(f"{files[0]}: OpenMM cannot make a system of it: {error}", "look at the file with the program that wrote it") from None
     _whole_pi(system)
@@ -156,7 +124,7 @@ def take(args: argparse.Namespace, report: Report) -> Path:
     if not np.isfinite(energy):
         raise Refused(f"{files[1]}: the energy of these positions is not finite", "minimise the system with the program that made it")
     report.note(f"energy {energy:.0f} kJ/mol by OpenMM")
-    report.note(f"{loaded.cutoffs.words()}; it is for you to change in titrate.toml if the system was made with something else")
+    report.note(f"{loaded.cutoffs.words()}: {loaded.why}; it is for you to change in titrate.toml if the system was made with something else")
     start = settling(args.duration or Options.duration) if _has_solute(loaded.topology) else None
     if start is not None:
         report.note(
@@ -184,7 +152,7 @@ def take(args: argparse.Namespace, report: Report) -> Path:
                 f"{listed(acids)}: {known.called()} has no correction for Asp and Glu with one hydrogen, and that of AMBER99SB-ILDN, which has the same charges, is refused for its torsions; "
                 f"`octitrate prepare` of a PDB file with --force-field {known.name} builds them with a hydrogen on each oxygen, for which there are corrections"
             )
-    job = _job(files, args, loaded.cutoffs, start, [f"library/{name}" for name in entries], is_bilayer=is_bilayer)
+    job = _job(files, args, loaded.cutoffs.lines(loaded.why), start, [f"library/{name}" for name in entries], is_bilayer=is_bilayer)
     with folder:
         for name, text in entries.items():
             folder.write(f"library/{name}", text)
@@ -282,7 +250,7 @@ def _amber(files: list[Path]) -> Loaded:
     for residue in prmtop.topology.residues():
         for atom in residue.atoms():
             residue.name, atom.name = prmtop._prmtop.getResidueLabel(atom.index).strip(), prmtop._prmtop.getAtomName(atom.index).strip()
-    return Loaded(prmtop.topology, prmtop, coordinates.positions, Cutoffs(1.0, None, "a prmtop does not say how; AMBER itself truncates, at 0.8 to 1.0 nm"))
+    return Loaded(prmtop.topology, prmtop, coordinates.positions, DEFAULT, "a prmtop does not say how; AMBER itself truncates, at 0.8 to 1.0 nm")
 
 
 def _gromacs(files: list[Path]) -> Loaded:
@@ -293,10 +261,10 @@ def _gromacs(files: list[Path]) -> Loaded:
         first = next(residue.atoms()).index
         residue.id = rows[first][:5].strip() if first < len(rows) - 1 else residue.id
     _name_residues(top.topology, [fields[3] for name, count in top._molecules for _ in range(count) for fields in top._moleculeTypes[name].atoms])
-    cutoffs = Cutoffs(1.0, None, "a .top does not say how, the .mdp of its runs does; 1.0 nm is GROMACS's default")
+    cutoffs, why = DEFAULT, "a .top does not say how, the .mdp of its runs does; 1.0 nm is GROMACS's default"
     if _has_urey_bradley(top):
-        cutoffs = Cutoffs(*CHARMM, "the angles of the .top have Urey–Bradley terms, as CHARMM's have")
-    return Loaded(top.topology, top, places * unit.nanometer, cutoffs)
+        cutoffs, why = CHARMM, "the angles of the .top have Urey–Bradley terms, as CHARMM's have"
+    return Loaded(top.topology, top, places * unit.nanometer, cutoffs, why)
 
 
 BOTH_PROTONS = {"HSP": "HIP", "HISH": "HIP"}
@@ -374,10 +342,9 @@ def _charmm(files: list[Path], args: argparse.Namespace) -> Loaded:
         found = parameters.bond_types.get((first, second))
         return None if found is None else found.req / 10
 
-    cutoffs = Cutoffs(*CHARMM, "a psf is of CHARMM, whose force fields were made so")
     topology = psf.topology  # made anew whenever the box changes
     _name_residues(topology, _psf_names(files[0]))
-    return Loaded(topology, psf, coordinates.positions, cutoffs, (parameters,), bond)
+    return Loaded(topology, psf, coordinates.positions, CHARMM, "a psf is of CHARMM, whose force fields were made so", (parameters,), bond)
 
 
 def _has_solute(topology: Any) -> bool:
@@ -405,10 +372,10 @@ def _values(low: float, high: float) -> str:
     return str([round(low + k, 3) for k in range(math.floor(high - low) + 1)] + [round(high, 3)])
 
 
-def _job(files: list[Path], args: argparse.Namespace, cutoffs: Cutoffs, start: float | None, libraries: list[str], *, is_bilayer: bool) -> str:
+def _job(files: list[Path], args: argparse.Namespace, van_der_waals: list[str], start: float | None, libraries: list[str], *, is_bilayer: bool) -> str:
     low, high = args.ph_range or (1.0, 13.0)
     bath, duration = "\n".join([*thermostat(args.temperature or Options.temperature), "", *electrostatics()]), args.duration or Options.duration
-    begin = "\n".join([*cutoffs.lines(), "[minimise]", "", *position_restraints(start)])
+    begin = "\n".join([*van_der_waals, "[minimise]", "", *position_restraints(start)])
     held = "" if start is None else f'\nstart = "{picoseconds(start)}" # the volume is constant until velocities are thermal'
     ends = "".join(f"\n{line}" for line in until(args.until))
     library = f"library = {json.dumps(libraries)}\n" if libraries else ""

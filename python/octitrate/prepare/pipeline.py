@@ -91,7 +91,7 @@ def prepare(options: Options, report: Report) -> Path:
     numbers.number_anew(solvated.model.topology, len(found), report)
     in_topology(choices, solvated.model.topology)
     report.step("Cost")
-    report.note(cost(len(model.positions), len(ph) * options.starts, options.duration, FORCE_FIELDS[options.force_field].cutoff, until=options.until is not None))
+    report.note(cost(len(model.positions), len(ph) * options.starts, options.duration, FORCE_FIELDS[options.force_field].cutoffs.cutoff, until=options.until is not None))
     entries = ff.entries(solvated.model.topology)
     with folder:
         folder.write("system.xml", openmm.XmlSerializer.serialize(solvated.system))

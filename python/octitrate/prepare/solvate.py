@@ -73,7 +73,7 @@ def solvate(model: Model, ff: Any, options: Options, lost: list[float], protons:
     the protein goes from one charge to the other, and buffers take up what ions do not: least if the box is neutral in the middle of the two.
     """
     modeller = app.Modeller(model.topology, model.quantity())
-    cutoff = ff.cutoffs()["nonbondedCutoff"].value_in_unit(unit.nanometer)
+    cutoff = ff.cutoffs.cutoff
     solute = [atom.index for atom in model.topology.atoms() if atom.residue.name != "HOH"]
     modeller.addExtraParticles(ff.forcefield, residueTemplates=ff.templates(modeller.topology))  # sites without mass of the water of the crystal
     templates = ff.templates(modeller.topology)
@@ -240,15 +240,7 @@ def note_pairs(pairs: Any, options: Options, report: Report) -> None:
 def _system(model: Model, ff: Any, options: Options) -> Any:
     try:
         return order_types(
-            ff.forcefield.createSystem(
-                model.topology,
-                nonbondedMethod=app.PME,
-                constraints=app.HBonds,
-                rigidWater=True,
-                removeCMMotion=False,
-                residueTemplates=ff.templates(model.topology),
-                **ff.cutoffs(),
-            )
+            ff.cutoffs.system(ff.forcefield, model.topology, rigidWater=True, residueTemplates=ff.templates(model.topology))
         )
     except ValueError as error:
         raise Refused(f"{options.force_field} does not fit what was built: {error}", "this is an error of the program: please report it with the input") from None

@@ -18,7 +18,8 @@ pub struct VanDerWaals {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "0.2 nm before the cut-off"))]
     pub switch_start: Option<Length>,
-    /// Whether energy and pressure are corrected for the dispersion beyond the cut-off, as if the density were uniform there.
+    /// Whether energy and pressure are corrected for the dispersion beyond the cut-off, as if the density were uniform there. Force fields of AMBER
+    /// are used with it. CHARMM36 and its relatives are used without, and `octitrate prepare` writes `false` for them.
     pub dispersion_correction: bool,
 }
 
