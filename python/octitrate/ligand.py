@@ -29,6 +29,7 @@ from typing import Any
 from .entries import UNCALIBRATED
 from .errors import Refused
 from .prepare.folder import Folder
+from .prepare.report import counted
 from .small_molecule import FORMATS, Parameters, checked, parametrise
 
 ROUNDING = 5e-3
@@ -111,7 +112,7 @@ def load(path: Path, residue: str | None = None) -> tuple[Any, Any]:
         raise Refused(f"{path} has no charges (no NonbondedForce)", "give the parameters of the whole molecule")
     found = [one for one in topology.residues() if residue is None or one.name == residue]
     if len(found) != 1 and residue is None:
-        raise Refused(f"{path} has {len(found)} residues", f"name one of them: {', '.join(sorted({one.name for one in found})[:8])}")
+        raise Refused(f"{path} has {counted(len(found), 'residue')}", f"name one of them: {', '.join(sorted({one.name for one in found})[:8])}")
     if not found:
         raise Refused(f"{path} has no residue {residue}", f"its residues are {', '.join(sorted({one.name for one in topology.residues()})[:8])}")
     return found[0], system
@@ -169,7 +170,7 @@ def match(protonated: Molecule, deprotonated: Molecule) -> Match:
     """
     if len(protonated.atoms) != len(deprotonated.atoms) + 1:
         raise Refused(
-            f"{protonated.file} has {len(protonated.atoms)} atoms and {deprotonated.file} has {len(deprotonated.atoms)}",
+            f"{protonated.file} has {counted(len(protonated.atoms), 'atom')} and {deprotonated.file} has {len(deprotonated.atoms)}",
             "the protonated form has one atom more, a hydrogen",
         )
     candidates = [

@@ -22,6 +22,7 @@ from typing import Any
 from .errors import Refused
 from .force_fields import GEOMETRY, Atom, View, copy_type, generator, load, register
 from .model_compound import EDGE, calibrate_job, equilibrate_job, titrate_job
+from .prepare.report import counted
 
 FAMILY = "ff14SB"
 """The force field of OpenMM whose files of water are taken: those of AMBER."""
@@ -68,7 +69,7 @@ def places(path: Path, structure: Path | None, residue: Any) -> Any:
         raise Refused(f"{file}: OpenMM cannot read it: {error}", "look at the file with the program that wrote it") from None
     count = residue.chain.topology.getNumAtoms()
     if len(found) != count:
-        raise Refused(f"{file} has {len(found)} atoms and {path} {count}: they do not belong together", help)
+        raise Refused(f"{file} has {counted(len(found), 'atom')} and {path} {count}: they do not belong together", help)
     return found[[atom.index for atom in residue.atoms()]]
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import Refused
+from .prepare.report import counted
 
 FORMATS = {".sdf": "sdf", ".mol": "sdf", ".mol2": "mol2"}
 """Files that are read, and their names in antechamber."""
@@ -91,7 +92,7 @@ def _molfile(path: Path, lines: list[str]) -> Drawn:
 
 def _mol2(path: Path, lines: list[str]) -> Drawn:
     if (count := sum(line.startswith("@<TRIPOS>MOLECULE") for line in lines)) != 1:
-        raise Refused(f"{path}: has {count} molecules", "give one molecule in a file")
+        raise Refused(f"{path}: has {counted(count, 'molecule')}", "give one molecule in a file")
     heads = [k for k, line in enumerate(lines) if line.startswith("@<TRIPOS>")]
     sections = {lines[k].strip()[9:]: [line.split() for line in lines[k + 1 : end] if line.strip()] for k, end in zip(heads, [*heads[1:], len(lines)], strict=True)}
     rows = sections["ATOM"]
@@ -119,7 +120,7 @@ def checked(path: Path, charge: int | None = None) -> tuple[Drawn, int]:
     drawn = read(path)
     found = drawn.charge if charge is None else charge
     if "H" not in drawn.elements:
-        raise Refused(f"{path}: its {len(drawn.elements)} atoms have no hydrogens, and both forms need all of theirs", HINT)
+        raise Refused(f"{path}: {counted(len(drawn.elements), 'atom')} and no hydrogen among them, and both forms need all of theirs", HINT)
     if found is None:
         raise Refused(f"{path}: does not tell the charge of the molecule", "--charge N is that of the form with the proton; or give an SDF file with formal charges")
     _valences(path, drawn, found)

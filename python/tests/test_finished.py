@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 import subprocess
 import tomllib
@@ -15,9 +16,13 @@ from conftest import ROOT, binary
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
+from openmm import app, unit  # noqa: E402
+
 from octitrate.errors import Refused  # noqa: E402
+from octitrate.prepare.coarse import beads  # noqa: E402
 from octitrate.prepare.command import NOT_YET, main  # noqa: E402
-from octitrate.prepare.finished import gro, has_places  # noqa: E402
+from octitrate.prepare.finished import has_places  # noqa: E402
+from octitrate.prepare.gromacs import gro  # noqa: E402
 
 FILES = Path(__file__).parent / "finished"
 PSF = ["--from", str(FILES / "glh.psf"), str(FILES / "glh.crd"), "--parameters", str(FILES / "glh.prm"), "--box-size", "3", "3", "3"]
@@ -71,7 +76,8 @@ def test_a_prmtop_gets_the_corrections_of_its_force_field(tmp_path: Path, capsys
     # Without its name nothing is known, and that is said with what helps.
     assert main([*files, "-o", str(tmp_path / "unnamed")]) == NOT_YET
     said = capsys.readouterr().err
-    assert "--force-field ff14SB (or ff19SB, charmm36m)" in " ".join(said.split()), said
+    assert " ".join(said.split()).count("--force-field ff19SB puts those for OPC beside the job") == 1, said
+    assert "ff14SB" not in said
 
 
 def in_other_water(charge: float, path: Path) -> list[str]:
@@ -137,13 +143,15 @@ def test_an_extra_point_without_a_place_is_named() -> None:
     has_places(system, topology, Path("x.prmtop"))
 
 
-def test_a_coarse_grained_system_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [f"    1GLU  {name:>5}{k:5d}{0.5 * k:8.3f}   1.000   1.000" for k, name in enumerate(("BB", "SC1"), 1)]
-    (tmp_path / "m.gro").write_text("\n".join(["m", "2", *rows, "   3.0   3.0   3.0", ""]))
+@pytest.mark.parametrize(("names", "said"), [(("BB", "SC1"), "2 particles (BB, SC1)"), (("W",), "1 particle (W)")])
+def test_a_coarse_grained_system_is_named(names: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"    1GLU  {name:>5}{k:5d}{0.5 * k:8.3f}   1.000   1.000" for k, name in enumerate(names, 1)]
+    (tmp_path / "m.gro").write_text("\n".join(["m", str(len(names)), *rows, "   3.0   3.0   3.0", ""]))
     (tmp_path / "m.top").write_text("")
-    for words in (["--from", str(tmp_path / "m.top"), str(tmp_path / "m.gro")], [str(tmp_path / "m.gro")]):
-        assert main([*words, "-o", str(tmp_path / "taken"), "-q"]) == 2
-        assert "m.gro: a coarse-grained model: the backbone of its residues is a bead, BB" in capsys.readouterr().err
+    assert main(["--from", str(tmp_path / "m.top"), str(tmp_path / "m.gro"), "-o", str(tmp_path / "taken"), "-q"]) == 2
+    assert f"m.gro: {said} and no hydrogen: a coarse-grained model, or one without its protons, and octitrate needs all atoms" in capsys.readouterr().err
+    # Hydrogens of old files begin with their number.
+    assert not beads(["CA", "1HB"])
 
 
 def test_glutamic_acid_with_one_hydrogen_is_told_of_where_its_force_field_has_no_correction(tmp_path: Path) -> None:
@@ -218,11 +226,10 @@ def test_a_psf_gets_the_switch_of_charmm(tmp_path: Path) -> None:
     assert "not supported" not in answer.stderr
 
 
-@pytest.mark.parametrize(("function", "switch"), [("5  109.5 418.4 0.0 0.0", None), ("5  109.5 418.4 0.2 5000.0", "1 nm")])
-def test_a_topology_of_gromacs_with_urey_bradley_terms_is_one_of_charmm(function: str, switch: str | None, tmp_path: Path) -> None:
+def topology(place: Path, function: str, change: tuple[str, str] = ("", "")) -> None:
+    """Writes m.top and m.gro, a molecule of one angle of this function, with a text of the topology changed."""
     atoms = "\n".join(f"{k} {'C' if k == 2 else 'H'} 1 MET {name} {k} {charge} {mass}" for k, name, charge, mass in ((1, "H1", 0.1, 1.008), (2, "C", -0.2, 12.011), (3, "H2", 0.1, 1.008)))
-    (tmp_path / "m.top").write_text(
-        f"""[ defaults ]
+    text = f"""[ defaults ]
 1 2 yes 1.0 1.0
 [ atomtypes ]
 H 1 1.008 0.0 A 0.2 0.1
@@ -241,9 +248,14 @@ m
 [ molecules ]
 MET 1
 """
-    )
+    (place / "m.top").write_text(text.replace(*change))
     rows = [f"    1MET  {name:>5}{k:5d}{x:8.3f}{y:8.3f}   1.000" for k, (name, x, y) in enumerate((("H1", 0.9, 1.05), ("C", 1.0, 1.0), ("H2", 1.1, 1.05)), 1)]
-    (tmp_path / "m.gro").write_text("\n".join(["m", "3", *rows, "   3.0   3.0   3.0", ""]))
+    (place / "m.gro").write_text("\n".join(["m", "3", *rows, "   3.0   3.0   3.0", ""]))
+
+
+@pytest.mark.parametrize(("function", "switch"), [("5  109.5 418.4 0.0 0.0", None), ("5  109.5 418.4 0.2 5000.0", "1 nm")])
+def test_a_topology_of_gromacs_with_urey_bradley_terms_is_one_of_charmm(function: str, switch: str | None, tmp_path: Path) -> None:
+    topology(tmp_path, function)
     job = taken(["--from", str(tmp_path / "m.top"), str(tmp_path / "m.gro")], tmp_path / "taken")
     assert job["van_der_waals"].get("switch_start") == switch
     # A single heavy atom is an ion for what is known here: nothing is held.
@@ -299,6 +311,72 @@ def test_a_dodecahedron_of_gromacs_is_taken_whatever_its_last_decimals_are(tmp_p
     turned = [[value._value for value in row] for row in vectors]
     assert turned == [[edge, 0, 0], [0, edge, 0], pytest.approx([2.20001 - edge, 2.20001 - edge, 3.11127], abs=1e-12)]
     taken(["--from", str(inputs / "glu.top"), str(tmp_path / "glu.gro")], tmp_path / "taken")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message", "help"),
+    [
+        ("[ system ]", "[ intermolecular_interactions ]\n[ bonds ]\n1 9 1 0.5 1000\n[ system ]", "line 17: section [ intermolecular_interactions ] is none that --from can take over", "build the topology without it"),
+        ("[ system ]", "[ distance_restraints ]\n1 9 1 0 1 0 0.3 0.4 1\n[ system ]", "line 17: section [ distance_restraints ]", "octitrate reads a .top itself, too"),
+        ("[ system ]", "[ bonds ]\n1 \\\n2 6 0.5 1000\n[ system ]", "line 19: OpenMM cannot read it: Unsupported function type in [ bonds ] line: 1 2 6 0.5 1000", "look at this line"),
+        ("[ system ]", '#include "none.itp"\n[ system ]', "line 17: OpenMM cannot read it: Could not locate #include file: none.itp", "put the folder of the force field beside the topology"),
+    ],
+)
+def test_what_the_reader_of_topologies_would_leave_out_is_refused(old: str, new: str, message: str, help: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """OpenMM leaves out restraints without a word, and gave the bonds of [ intermolecular_interactions ] to the molecule before them."""
+    topology(tmp_path, "5  109.5 418.4 0.0 0.0", (old, new))
+    assert main(["--from", str(tmp_path / "m.top"), str(tmp_path / "m.gro"), "-o", str(tmp_path / "taken")]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"m.top: {message}" in said and help in said, said
+    assert not (tmp_path / "taken").exists()
+
+
+def test_comments_of_gromacs_have_any_encoding(tmp_path: Path) -> None:
+    topology(tmp_path, "5  109.5 418.4 0.0 0.0", ("[ system ]\nm", "[ system ]\nUniversität"))
+    for name in ("m.top", "m.gro"):
+        text = (tmp_path / name).read_text().replace("\n", " ; Universität\n", 1)
+        (tmp_path / name).write_bytes(text.encode("latin-1"))
+    taken(["--from", str(tmp_path / "m.top"), str(tmp_path / "m.gro")], tmp_path / "taken")
+
+
+def test_compressed_files_of_a_finished_system_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "glh.rst7").write_bytes(gzip.compress((FILES / "glh.rst7").read_bytes()))
+    assert main(["--from", str(FILES / "glh.prmtop"), str(tmp_path / "glh.rst7"), "-o", str(tmp_path / "taken")]) == 2
+    said = capsys.readouterr().err
+    assert "glh.rst7: is compressed" in said and f"gunzip -k {tmp_path}/glh.rst7" in said
+
+
+def test_torsions_of_no_energy_may_have_no_multiplicity(tmp_path: Path) -> None:
+    """ParmEd writes them so of GROMACS's files of AMBER; OpenMM ended with a traceback."""
+    file = Prmtop(FILES / "glh.prmtop")
+    file.change("DIHEDRAL_FORCE_CONSTANT", lambda words: ["0.00000000E+00", *words[1:]])
+    file.change("DIHEDRAL_PERIODICITY", lambda words: ["0.00000000E+00", *words[1:]])
+    (tmp_path / "glh.prmtop").write_text(file.text)
+    taken(["--from", str(tmp_path / "glh.prmtop"), str(FILES / "glh.rst7")], tmp_path / "taken")
+
+
+def test_a_system_that_openmm_cannot_compute_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = Prmtop(FILES / "glh.prmtop")
+    file.change("DIHEDRAL_FORCE_CONSTANT", lambda words: ["1.00000000E+00", *words[1:]])
+    file.change("DIHEDRAL_PERIODICITY", lambda words: ["0.00000000E+00", *words[1:]])
+    (tmp_path / "glh.prmtop").write_text(file.text)
+    assert main(["--from", str(tmp_path / "glh.prmtop"), str(FILES / "glh.rst7"), "-o", str(tmp_path / "taken")]) == 2
+    said = capsys.readouterr().err
+    assert "glh.prmtop: OpenMM cannot" in said and "periodicity must be positive" in said, said
+    assert not (tmp_path / "taken").exists()
+
+
+def test_a_psf_gets_the_angles_of_the_box_of_its_pdb_file(tmp_path: Path) -> None:
+    """They were taken for right ones: a rhombic dodecahedron became a box of right angles, with lengths that are no edges of it."""
+    rows = ["CRYST1   40.000   40.000   40.000  60.00  60.00  90.00 P 1           1"]
+    psf = app.CharmmPsfFile(str(FILES / "glh.psf"))
+    places = app.CharmmCrdFile(str(FILES / "glh.crd")).positions.value_in_unit(unit.angstrom)
+    for number, (atom, place) in enumerate(zip(psf.topology.atoms(), places, strict=True), 1):
+        rows.append(f"ATOM  {number:5d} {atom.name:>4} {atom.residue.name:<4}A{int(atom.residue.id):4d}    " + "".join(f"{x:8.3f}" for x in place) + f"  1.00  0.00          {atom.element.symbol:>2}")
+    (tmp_path / "glh.pdb").write_text("\n".join([*rows, "END", ""]))
+    taken(["--from", str(FILES / "glh.psf"), str(tmp_path / "glh.pdb"), *PSF[3:5]], tmp_path / "taken")
+    box = [float(word) for word in (tmp_path / "taken/system.gro").read_text().splitlines()[-1].split()]
+    assert box == pytest.approx([4.0, 4.0, 2.828427, 0, 0, 0, 0, 2.0, 2.0], abs=1e-5) or box == pytest.approx([4.0, 4.0, 2.828427, 0, 0, 0, 0, -2.0, -2.0], abs=1e-5)
 
 
 class Prmtop:
@@ -402,6 +480,13 @@ def allowed(place: Path) -> str:
     answer = check(place)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     return answer.stdout
+
+
+def test_corrections_of_other_force_fields_are_told_of_where_they_may_help(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OCTITRATE_BINARY", binary())
+    assert main([*PSF, "-o", str(tmp_path / "charmm")]) == NOT_YET
+    said = " ".join(capsys.readouterr().err.split())
+    assert "--force-field ff14SB or --force-field charmm36m puts those for TIP3P beside the job" in said, said
 
 
 def test_the_end_says_whether_the_job_can_be_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,8 +68,8 @@ def test_what_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.sdf", molfile(4), "its 4 atoms have no hydrogens"),
-        ("a.mol2", mol2(0.0, 4), "its 4 atoms have no hydrogens"),
+        ("a.sdf", molfile(4), "4 atoms and no hydrogen among them"),
+        ("a.mol2", mol2(0.0, 4), "4 atoms and no hydrogen among them"),
         ("a.sdf", molfile(6), r"atom 1 \(C\) has 3 bonds and should have 4: a hydrogen is missing"),
         ("a.sdf", molfile(7), r"atom 4 \(O\) has 1 bonds and should have 2: .* or a formal charge is not marked"),
         ("a.mol2", mol2(0.0, 7), r"atom 4 \(O\) has 1 bonds and should have 2"),

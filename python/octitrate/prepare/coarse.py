@@ -12,20 +12,21 @@ from .report import counted, listed
 WAY_OUT = "build all atoms with a program for that first, or take another structure"
 
 
-def has_beads(atoms: Iterable[str]) -> bool:
-    """Whether these names of atoms are of a model such as Martini's: the backbone of a residue is one bead, `BB`, and there are no N, CA and C."""
-    there = set(atoms)
-    return "BB" in there and not there >= {"N", "CA", "C"}
+def beads(atoms: Iterable[str]) -> list[str]:
+    """These names of particles of a system that is to have every proton, if none of them is called as a hydrogen is: of a model such as Martini's, whose beads are BB, SC1, W."""
+    there = list(atoms)
+    return [] if any(name.lstrip("0123456789").upper().startswith("H") for name in there) else there
 
 
-def of_gro(lines: list[str]) -> bool:
-    """Whether a `.gro` file has a coarse-grained model: its names of atoms stand in columns 11 to 15."""
-    return has_beads(line[10:15].strip() for line in lines[2:-1])
+def of_gro(lines: list[str]) -> list[str]:
+    """The beads of a `.gro` file of a coarse-grained model: its names of atoms stand in columns 11 to 15."""
+    return beads(line[10:15].strip() for line in lines[2:-1])
 
 
-def refused(path: object) -> Refused:
+def refused(path: object, found: list[str]) -> Refused:
     """What is said of a file of beads."""
-    return Refused(f"{path}: a coarse-grained model: the backbone of its residues is a bead, BB, and octitrate needs all atoms", WAY_OUT)
+    kinds = listed(list(dict.fromkeys(found)), 4)
+    return Refused(f"{path}: {counted(len(found), 'particle')} ({kinds}) and no hydrogen: a coarse-grained model, or one without its protons, and octitrate needs all atoms", WAY_OUT)
 
 
 def refuse(residues: list[Residue], entry: Entry, share: float) -> list[Residue]:

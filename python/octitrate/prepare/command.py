@@ -195,15 +195,9 @@ def model_compounds(args: argparse.Namespace) -> int:
     return 0
 
 
-HINT = (
-    "  --force-field ff14SB (or ff19SB, charmm36m) says what the system was made with (its water is told by its charges): the corrections for it come into the "
-    "folder then"
-)
-
-
-def finished(place: Path, *, quiet: bool, hint: bool) -> int:
+def finished(place: Path, hint: str, *, quiet: bool) -> int:
     """Says whether octitrate takes the job of a finished system, whose parameters may be others than those that corrections were made with; the exit status.
-    `hint`: whether it is said how corrections for a force field come into the folder."""
+    `hint`: how corrections for a force field come beside the job; none where that has been said."""
     job = shlex.quote(f"{place}/titrate.toml")
     try:
         answer = subprocess.run([binary(), "check", f"{place}/titrate.toml", "--device", "cpu"], capture_output=True, text=True, encoding="utf-8", check=False)
@@ -219,8 +213,8 @@ def finished(place: Path, *, quiet: bool, hint: bool) -> int:
         written = f"error: {place} is written, prepare.md in it says what was decided, but the job cannot be run yet; octitrate check {job} says:"
         said = answer.stderr.rstrip() or f"  nothing, and ended with status {answer.returncode}"
         print(f"\n{folded(written, sys.stderr, 7)}\n{said}", file=sys.stderr)
-        if hint and ("V_MM" in said or "the library has" in said):
-            print(folded(HINT, sys.stderr, 2), file=sys.stderr)
+        if hint and any(words in said for words in ("V_MM", "the library has", "wrong force field")):
+            print(folded(f"  {hint}", sys.stderr, 2), file=sys.stderr)
         return NOT_YET
     ready(place, quiet=quiet)
     return 0
@@ -248,7 +242,7 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["prepare"]:
         arguments = arguments[1:]
     args = parser().parse_args(_negative(arguments))
-    report = Report(screen=None) if args.quiet else Report()
+    report, hint = Report(screen=None) if args.quiet else Report(), ""
     try:
         if args.model_compound:
             check_options(args, "--model-compound", OF_MODEL_COMPOUNDS, "leave it out; --force-field, --water, --pair-corrections and --temperature say what a model compound is like")
@@ -263,7 +257,7 @@ def main(arguments: list[str]) -> int:
             check_until(args.until)
             from .finished import take
 
-            place = take(args, report)
+            place, hint = take(args, report)
         elif args.structure is None:
             raise Refused("there is no structure to prepare", "octitrate prepare protein.pdb; octitrate prepare --help says the rest")
         else:
@@ -283,6 +277,6 @@ def main(arguments: list[str]) -> int:
         print("error: stopped; nothing is written", file=sys.stderr)
         return 130
     if args.finished:
-        return finished(place, quiet=args.quiet, hint=args.force_field is None)
+        return finished(place, hint, quiet=args.quiet)
     ready(place, quiet=args.quiet)
     return 0

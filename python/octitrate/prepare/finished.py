@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import openmm
 from openmm import app, unit
-from openmm.app.internal.unitcell import reducePeriodicBoxVectors
+from openmm.app.internal.unitcell import computeLengthsAndAngles
 
 from .. import __version__
 from ..entries import BUILT_IN
@@ -43,18 +43,18 @@ from ..residues import TitratableForceField
 from . import coarse, structure
 from .build import Model
 from .folder import MARKER, Folder, digest
+from .gromacs import Top, gro, has_urey_bradley, lines_of
 from .job import BARRIER, ROTAMERS, between_lines, electrostatics, picoseconds, position_restraints, settling, thermostat, until
 from .names import LIPIDS
-from .options import Options
+from .options import FORMS, Options
 from .report import Report, counted, listed
 from .water import make_rigid
 from .water_model import Water, advice, recognised
 
-FORMS = "--from x.prmtop x.rst7, --from x.top x.gro, or --from x.psf x.crd --parameters toppar.prm … --box-size 7 7 7"
-
 
 ONE_HYDROGEN = {"ASH": "asp", "GLH": "glu"}
 """Residues of AMBER with one hydrogen at their carboxyl group, and their entries."""
+
 
 @dataclass
 class Loaded:
@@ -71,8 +71,8 @@ class Loaded:
     """The length (nm) of a bond between two hydrogens of water that the file may have and its reader passes over."""
 
 
-def take(args: argparse.Namespace, report: Report) -> Path:
-    """Writes the folder of a finished system. Raises `Refused` for files that cannot be read or do not belong together."""
+def take(args: argparse.Namespace, report: Report) -> tuple[Path, str]:
+    """Writes the folder of a finished system; with it what brings corrections of its force field, if it was not said. Raises `Refused` for files that cannot be read or do not belong together."""
     files: list[Path] = args.finished
     if args.structure is not None:
         raise Refused(f"{args.structure}: a structure cannot be prepared together with --from", "give one of them")
@@ -86,15 +86,18 @@ def take(args: argparse.Namespace, report: Report) -> Path:
     for path in [*files, *(args.parameters or [])]:
         if not path.is_file():
             raise Refused(f"{path}: there is no such file", FORMS)
+        with path.open("rb") as bytes_:
+            if bytes_.read(2) == b"\x1f\x8b":
+                raise Refused(f"{path}: is compressed, and --from takes files as their programs write them", f"gunzip -k {shlex.quote(str(path))}")
     place = args.output or Path(f"{files[0].stem}-prepared")
     folder = Folder(place, args.force)
     known = _force_field(args)
     report.step("Input")
-    if files[1].suffix.lower() == ".gro" and coarse.of_gro(files[1].read_text(encoding="utf-8", errors="replace").splitlines()):
-        raise coarse.refused(files[1])
+    if files[1].suffix.lower() == ".gro" and (beads := coarse.of_gro(lines_of(files[1]))):
+        raise coarse.refused(files[1], beads)
     loaded = load(files, args)
-    if coarse.has_beads(atom.name for atom in loaded.topology.atoms()):
-        raise coarse.refused(files[0])
+    if beads := coarse.beads(atom.name for atom in loaded.topology.atoms()):
+        raise coarse.refused(files[0], beads)
     if known is not None:
         loaded.cutoffs, loaded.why = known.cutoffs, f"{known.called()} is made for it"
     vectors = loaded.topology.getPeriodicBoxVectors()
@@ -107,6 +110,7 @@ def take(args: argparse.Namespace, report: Report) -> Path:
     except Exception as error:  # readers of OpenMM raise what they run into
         raise Refused(f"{files[0]}: OpenMM cannot make a system of it: {error}", "look at the file with the program that wrote it") from None
     _whole_pi(system)
+    _flat_torsions(system)
     has_places(system, loaded.topology, files[0])
     water = recognised(system, loaded.topology)
     if water is not None:
@@ -120,10 +124,10 @@ def take(args: argparse.Namespace, report: Report) -> Path:
     for residue in name_hydrogens(loaded.topology, places):
         report.note(f"the hydrogens at N of {named(residue)} are named the other way round: the one that leaves with the proton is that on the side of C, as in its correction")
     model = Model(loaded.topology, places)
-    energy = _energy(system, model)
+    energy = _energy(system, model, files[0])
     if not np.isfinite(energy):
         raise Refused(f"{files[1]}: the energy of these positions is not finite", "minimise the system with the program that made it")
-    report.note(f"energy {energy:.0f} kJ/mol by OpenMM")
+    report.note(f"energy {round(energy)} kJ/mol by OpenMM")
     report.note(f"{loaded.cutoffs.words()}: {loaded.why}; it is for you to change in titrate.toml if the system was made with something else")
     start = settling(args.duration or Options.duration) if _has_solute(loaded.topology) else None
     if start is not None:
@@ -164,7 +168,7 @@ def take(args: argparse.Namespace, report: Report) -> Path:
         folder.write(MARKER, "\n".join(lines) + "\n")
         opening = f"Taken over by octitrate {__version__} and OpenMM {openmm.version.version}; `octitrate check {shlex.quote(f'{place}/titrate.toml')}` says what titrates."
         folder.write("prepare.md", report.markdown(f"{files[0].name} and {files[1].name}", opening))
-    return place
+    return place, advice(water) if known is None and water is not None and water.key == "tip3p" else ""
 
 
 def _without_correction(topology: Any, known: TitratableForceField, entries: dict[str, str]) -> list[str]:
@@ -225,6 +229,15 @@ def _whole_pi(system: Any) -> None:
             force.setEnergyFunction(re.sub(r"\bpi\s*=\s*3\.14159\d*", f"pi={math.pi!r}", force.getEnergyFunction()))
 
 
+def _flat_torsions(system: Any) -> None:
+    """Gives torsions of no energy a multiplicity of 1 where they have 0, which OpenMM refuses: ParmEd writes such terms of `X C CT X 9 0.0 0.0 0` in GROMACS's files of AMBER."""
+    for force in system.getForces():
+        for k in range(force.getNumTorsions() if isinstance(force, openmm.PeriodicTorsionForce) else 0):
+            *atoms, multiplicity, phase, amplitude = force.getTorsionParameters(k)
+            if multiplicity == 0 and amplitude._value == 0.0:
+                force.setTorsionParameters(k, *atoms, 1, phase, amplitude)
+
+
 def load(files: list[Path], args: argparse.Namespace) -> Loaded:
     """Reads the files by their kind, which the name of the first says."""
     kind = files[0].suffix.lower()
@@ -255,14 +268,14 @@ def _amber(files: list[Path]) -> Loaded:
 
 def _gromacs(files: list[Path]) -> Loaded:
     places, vectors = gro(files[1])
-    top = app.GromacsTopFile(str(files[0]), periodicBoxVectors=vectors)
-    rows = files[1].read_text().splitlines()[2:]
+    top = Top(str(files[0]), periodicBoxVectors=vectors)
+    rows = lines_of(files[1])[2:]
     for residue in top.topology.residues():  # the reader counts residues from 1; the structure has their numbers
         first = next(residue.atoms()).index
         residue.id = rows[first][:5].strip() if first < len(rows) - 1 else residue.id
     _name_residues(top.topology, [fields[3] for name, count in top._molecules for _ in range(count) for fields in top._moleculeTypes[name].atoms])
     cutoffs, why = DEFAULT, "a .top does not say how, the .mdp of its runs does; 1.0 nm is GROMACS's default"
-    if _has_urey_bradley(top):
+    if has_urey_bradley(top):
         cutoffs, why = CHARMM, "the angles of the .top have Urey–Bradley terms, as CHARMM's have"
     return Loaded(top.topology, top, places * unit.nanometer, cutoffs, why)
 
@@ -288,53 +301,17 @@ def _psf_names(path: Path) -> list[str]:
     return [line.split()[3] for line in lines[start + 1 : start + 1 + count]]
 
 
-def _has_urey_bradley(top: Any) -> bool:
-    """Whether a topology of GROMACS has angles of function 5 with a force constant between their ends."""
-    types = [fields for fields in top._angleTypes.values() if fields[3] == "5"]
-    own = [fields for one in top._moleculeTypes.values() for fields in one.angles if fields[3] == "5" and len(fields) > 4]
-    return any(float(fields[7]) != 0.0 for fields in [*types, *own] if len(fields) > 7)
-
-
-def gro(path: Path) -> tuple[np.ndarray, Any]:
-    """Positions (nm, one row for each atom) and box vectors of a `.gro` file with any number of decimals, which the distance of two decimal points tells:
-    `final.gro` of octitrate has six, and the reader of OpenMM takes three alone.
-
-    Raises `Refused` for a file that ends early and for a line that cannot be read.
-    """
-    lines = path.read_text().splitlines()
-    try:
-        count = int(lines[1])
-        atoms, edges = lines[2 : 2 + count], [float(word) for word in lines[2 + count].split()]
-    except (IndexError, ValueError):
-        raise Refused(f"{path}: is no .gro file: its second line is not the number of atoms, or it ends before the box", FORMS) from None
-    if len(edges) not in (3, 9):
-        raise Refused(f"{path}: line {3 + count} has {len(edges)} numbers, and a box has 3 or 9", FORMS)
-    rows = []
-    for number, line in enumerate(atoms, 3):
-        first = line.find(".", 20)
-        width = line.find(".", first + 1) - first
-        try:
-            rows.append([float(line[20 + k * width : 20 + (k + 1) * width]) for k in range(3)])
-        except ValueError:
-            raise Refused(f"{path}: line {number} is no atom of a .gro file: {line.rstrip()!r}", FORMS) from None
-    a, b, c, ab, ac, ba, bc, ca, cb = (*edges, *[0.0] * (9 - len(edges)))
-    # Rounded to five decimals c may reach over half of a, as in a rhombic dodecahedron, which OpenMM refuses: the same lattice has vectors that do not.
-    vectors = reducePeriodicBoxVectors((openmm.Vec3(a, ab, ac), openmm.Vec3(ba, b, bc), openmm.Vec3(ca, cb, c)) * unit.nanometer)
-    return np.array(rows), vectors
-
-
 def _charmm(files: list[Path], args: argparse.Namespace) -> Loaded:
     if not args.parameters:
         raise Refused(f"{files[0]}: a psf file has no parameters", "--parameters par_all36m_prot.prm toppar_water_ions.str …")
     psf = app.CharmmPsfFile(str(files[0]))
     reader = app.PDBFile if files[1].suffix.lower() == ".pdb" else app.CharmmCrdFile
     coordinates = reader(str(files[1]))
-    edges = args.box_size
-    if edges is None and reader is app.PDBFile and coordinates.topology.getUnitCellDimensions() is not None:
-        edges = coordinates.topology.getUnitCellDimensions().value_in_unit(unit.nanometer)
-    if edges is None:
+    vectors = coordinates.topology.getPeriodicBoxVectors() if reader is app.PDBFile else None
+    if args.box_size is None and vectors is None:
         raise Refused(f"{files[1]}: has no box", "--box-size 7 7 7 gives its edges in nm")
-    psf.setBox(*(edge * unit.nanometer for edge in edges))
+    box = args.box_size or computeLengthsAndAngles(vectors)
+    psf.setBox(*(edge * unit.nanometer for edge in box[:3]), *(angle * unit.radian for angle in box[3:]))
     parameters = app.CharmmParameterSet(*map(str, args.parameters))
 
     def bond(a: int, b: int) -> float | None:
@@ -352,8 +329,11 @@ def _has_solute(topology: Any) -> bool:
     return any(sum(atom.element is not None and atom.element.symbol != "H" for atom in residue.atoms()) > 1 for residue in topology.residues())
 
 
-def _energy(system: Any, model: Model) -> float:
-    context = openmm.Context(system, openmm.VerletIntegrator(0.001), platform())
+def _energy(system: Any, model: Model, file: Path) -> float:
+    try:
+        context = openmm.Context(system, openmm.VerletIntegrator(0.001), platform())
+    except openmm.OpenMMException as error:
+        raise Refused(f"{file}: OpenMM cannot compute the energy of the system: {error}", "look at the file with the program that wrote it") from None
     context.setPositions(model.quantity())
     context.computeVirtualSites()
     return float(context.getState(getEnergy=True).getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+FORMS = "--from x.prmtop x.rst7, --from x.top x.gro, or --from x.psf x.crd --parameters toppar.prm … --box-size 7 7 7"
+"""What a finished system is given by."""
+
 
 @dataclass
 class Options:

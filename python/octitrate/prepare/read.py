@@ -9,7 +9,6 @@ import zlib
 from pathlib import Path
 
 from ..errors import Refused
-from . import coarse
 from .entry import Entry, distance
 from .read_cif import read_cif
 from .read_pdb import read_pdb
@@ -82,8 +81,6 @@ def read(path: Path) -> Entry:
     if not any(entry.models.values()):
         if not lines:
             raise Refused(f"{path}: is empty", help)
-        if path.suffix.lower() == ".gro" and coarse.of_gro(text.splitlines()):
-            raise coarse.refused(path)
         if path.suffix.lower() == ".gro":
             raise Refused(f"{path}: is a .gro file, which does not say elements and chains", "octitrate prepare --from topol.top conf.gro takes a system of GROMACS as it is")
         if finished := FINISHED.get(path.suffix.lower()):
