@@ -107,6 +107,8 @@ fn check_looks_at_the_folder_of_the_results() {
     write(3, "[thermostat]\ntemperature = \"300 K\"\n");
     let (status, text) = said();
     assert!(status == 0 && text.contains("first velocities drawn at 300 K with seed 3"), "{text}");
+    // Times are in the unit of their size, as in the stages of a run.
+    assert!(text.contains("length 8 fs, time step 2 fs"), "{text}");
     assert!(!out.exists());
     // Files of others.
     std::fs::create_dir(&out).unwrap();

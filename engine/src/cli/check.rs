@@ -5,6 +5,7 @@ use super::bench::pace;
 use super::job::{job, one_run, warn, with_results_in};
 use octitrate::backend::choice::Choice;
 use octitrate::checkpoint::{Checkpoint, FILE};
+use octitrate::config::quantity::Time;
 use octitrate::config::{Config, Jobs};
 use octitrate::error::Result;
 use octitrate::evaluation::runs::holding;
@@ -52,20 +53,17 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
     for group in &description.untitrated {
         line!("{:<20} {}: {}", "does not titrate", labels.of(&group.name), group.reason);
     }
-    let length = config.length();
+    let length = Time::new(config.length());
     let length = match (&config.titrate, &config.calibrate) {
         (Some(titrate), _) => {
             let count = titrate.ph.to_vec().len() * titrate.replicas as usize;
-            let left_out = titrate.equilibration();
+            let left_out = Time::new(titrate.equilibration());
             let swaps = titrate.exchange.map_or(String::new(), |time| format!(", which swap their pH every {time}"));
             let each = if count == 1 { "" } else { "each " };
-            format!(
-                "{}{swaps}, {each}{length} ps, of which the first {left_out} ps are left out",
-                counted(count, "run")
-            )
+            format!("{}{swaps}, {each}{length}, of which the first {left_out} are left out", counted(count, "run"))
         }
         (_, Some(_)) => CalibrationPlan::new(config.clone(), None)?.said(),
-        _ => format!("{length} ps"),
+        _ => length.to_string(),
     };
     line!("{:<20} {length}, time step {}", "length", config.dynamics.time_step);
     for start in &first {
@@ -84,7 +82,7 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
             0 => "pH values are recommended, none are added".to_string(),
             more => format!("up to {more} pH values are added where they tell more"),
         };
-        line!("{:<20} errors of {error}; {looks} looks at most, the first at {first} ps; {growth}", "until");
+        line!("{:<20} errors of {error}; {looks} looks at most, the first at {}; {growth}", "until", Time::new(first));
     }
     line!("{:<20} {}", "results", results(&config, &simulation)?);
     for warning in description.warnings.iter().chain(&until.as_ref().and_then(Until::doubt)) {

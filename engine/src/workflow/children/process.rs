@@ -61,8 +61,17 @@ impl Process {
             return End::Finished;
         }
         let text = std::fs::read_to_string(&self.complaints).unwrap_or_default();
-        let said = if text.trim().is_empty() { format!("it ended with {status}") } else { text.trim().to_string() };
+        let said = if text.trim().is_empty() { self.wordless(status) } else { text.trim().to_string() };
         End::Failed { said, physics: status.code() == Some(3) }
+    }
+
+    /// What is said of a child that said nothing. On a full disk it could not, which a file that cannot be written shows.
+    fn wordless(&self, status: ExitStatus) -> String {
+        let ended = format!("it ended with {status}");
+        match std::fs::write(&self.complaints, &ended) {
+            Ok(()) => ended,
+            Err(e) => format!("{ended}, and {}", Error::file(&self.complaints, "write", e)),
+        }
     }
 }
 
@@ -86,5 +95,31 @@ impl Drop for Process {
         self.stop();
         // The child leaves by itself; where its status matters it was asked for before.
         let _ = self.process.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_could_not_say_why_it_failed_is_told_of_with_what_its_file_says() {
+        let folder = temp_dir::TempDir::new().unwrap();
+        let said = |complaints: PathBuf| {
+            let process = Command::new("false").stdin(Stdio::piped()).spawn().unwrap();
+            let mut run = Process { process, executable: "false".into(), complaints };
+            let status = run.process.wait().unwrap();
+            match run.judge(status) {
+                End::Failed { said, physics: false } => said,
+                other => panic!("{other:?}"),
+            }
+        };
+        let file = folder.path().join(COMPLAINTS);
+        assert_eq!(said(file.clone()), "it ended with exit status: 1");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "it ended with exit status: 1");
+        let nowhere = folder.path().join("none").join(COMPLAINTS);
+        let expected =
+            format!("it ended with exit status: 1, and {}: cannot write: no such file or folder", nowhere.display());
+        assert_eq!(said(nowhere), expected);
     }
 }
