@@ -18,6 +18,7 @@ from typing import Any
 from . import lennard_jones
 from .as_gromacs import original_tip3p, round_amber99sb_ildn
 from .errors import Refused
+from .prepare.report import named_all
 from .scaled_charges import scale
 
 
@@ -108,7 +109,7 @@ def load(force_field: str, water: str) -> Any:
     if water not in family.waters:
         others = [name for name, other in FORCE_FIELDS.items() if water in other.waters]
         with_it = f"; --force-field {' or '.join(others)} has {water}" if others else ""
-        raise Refused(f"{force_field} has no water model {water!r}", f"its water models are {', '.join(family.waters)}{with_it}")
+        raise Refused(f"{force_field} has no water model {water!r}", f"{named_all('its water model', family.waters)}{with_it}")
     forcefield = app.ForceField(*family.files, family.waters[water])
     if force_field == "amber99sb-ildn":
         round_amber99sb_ildn(forcefield)

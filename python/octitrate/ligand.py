@@ -29,7 +29,7 @@ from typing import Any
 from .entries import UNCALIBRATED
 from .errors import Refused
 from .prepare.folder import Folder
-from .prepare.report import counted
+from .prepare.report import counted, named_all
 from .small_molecule import FORMATS, Parameters, checked, parametrise
 
 ROUNDING = 5e-3
@@ -114,7 +114,7 @@ def load(path: Path, residue: str | None = None) -> tuple[Any, Any]:
     if len(found) != 1 and residue is None:
         raise Refused(f"{path} has {counted(len(found), 'residue')}", f"name one of them: {', '.join(sorted({one.name for one in found})[:8])}")
     if not found:
-        raise Refused(f"{path} has no residue {residue}", f"its residues are {', '.join(sorted({one.name for one in topology.residues()})[:8])}")
+        raise Refused(f"{path} has no residue {residue}", named_all("its residue", sorted({one.name for one in topology.residues()})[:8]))
     return found[0], system
 
 

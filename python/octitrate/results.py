@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import Refused
+from .prepare.report import named_all
 
 try:
     import pandas as pd
@@ -179,7 +180,7 @@ class Run(Folder):
         known = {one.name: one for one in self.sites()}
         site = self._name(site, list(known.values()))
         if site not in known:
-            raise Refused(f"{self.folder} has no site {site!r}", f"its sites are {', '.join(known)}")
+            raise Refused(f"{self.folder} has no site {site!r}", named_all("its site", known))
         names, lambdas = [form.name for form in known[site].forms], self.lambdas()
         if len(names) == 2:
             second = lambdas[site]
@@ -310,7 +311,7 @@ class Titration(Folder):
         by_label = {label: name for name, label in labels.items()}
         wanted = [site if site in names else by_label.get(site, site) for site in sites or names]
         if unknown := [site for site in wanted if site not in names]:
-            raise Refused(f"{self.folder} has no site {unknown[0]!r}", f"its sites are {', '.join(names)}")
+            raise Refused(f"{self.folder} has no site {unknown[0]!r}", named_all("its site", names))
         axes = ax if ax is not None else _axes()
         for name in wanted:
             curve = curves.xs(name, level="site")

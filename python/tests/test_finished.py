@@ -379,6 +379,17 @@ def test_a_psf_gets_the_angles_of_the_box_of_its_pdb_file(tmp_path: Path) -> Non
     assert box == pytest.approx([4.0, 4.0, 2.828427, 0, 0, 0, 0, 2.0, 2.0], abs=1e-5) or box == pytest.approx([4.0, 4.0, 2.828427, 0, 0, 0, 0, -2.0, -2.0], abs=1e-5)
 
 
+@pytest.mark.parametrize("edges", ["   0.0   0.0   0.0", "   3.0  -3.0   3.0"])
+def test_a_structure_without_a_box_is_told_so(edges: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`gmx pdb2gmx` and `trjconv` write zeros for vacuum."""
+    topology(tmp_path, "5  109.5 418.4 0.0 0.0")
+    structure = tmp_path / "m.gro"
+    structure.write_text(structure.read_text().replace("   3.0   3.0   3.0", edges))
+    assert main(["--from", str(tmp_path / "m.top"), str(structure), "-o", str(tmp_path / "taken")]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"m.gro: has no box: its last line is '{' '.join(edges.split())}'" in said and "in a job with electrostatics.boundary" in said, said
+
+
 class Prmtop:
     """The text of a prmtop, of which sections of numbers can be changed."""
 
@@ -514,6 +525,7 @@ def test_the_end_says_whether_the_job_can_be_run(tmp_path: Path, capsys: pytest.
         ([*PRMTOP, "--sites", "GLU", "--salt", "0.1"], "--salt, --sites: of no effect with --from"),
         ([*PRMTOP, "--water", "opc", "--library", "x"], "--water, --library: with --from only beside --force-field"),
         ([*PRMTOP, "--force-field", "ff15"], "ff15"),
+        ([*PRMTOP, "--box-size", "3", "3", "3"], "--box-size: of no effect with glh.prmtop"),
         ([*PRMTOP, "--duration", "ten"], "--duration 'ten': a time with its unit is meant"),
         ([*PRMTOP, "--temperature", "-5"], "--temperature -5: K are meant, 250 to 400"),
         (["--model-compound", "TYR", "--sites", "GLU"], "--sites: of no effect with --model-compound"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from conftest import Write, hetero, moved, peptide_text, renamed, without
@@ -11,6 +12,7 @@ from conftest import Write, hetero, moved, peptide_text, renamed, without
 from octitrate.errors import Refused
 from octitrate.prepare.chains import Segment, unlike_bonds
 from octitrate.prepare.entry import Atom, Residue
+from octitrate.prepare.folder import Folder
 from octitrate.prepare.options import Options
 from octitrate.prepare.pipeline import prepare
 from octitrate.prepare.report import Report
@@ -308,7 +310,7 @@ def test_a_loop_with_a_residue_that_is_not_known_is_not_built(structure: Write, 
         ("A9Q", "^mutation A9Q: there is no amino acid 9$", "^by the numbers of the file there are near it: GLY 8 of chain A, ALA 7 of chain A, HIS 6 of chain A, SER 5 of chain A$"),
         ("A:A9Q", "^mutation A:A9Q: there is no amino acid 9 in chain A$", "GLY 8 of chain A"),
         ("D200N", "^mutation D200N: there is no amino acid 200, but ZN 200 of chain A$", "GLY 8 of chain A"),
-        ("Q:A9Q", "^mutation Q:A9Q: there is no protein chain Q$", "^the chains are A$"),
+        ("Q:A9Q", "^mutation Q:A9Q: there is no protein chain Q$", "^the chain is A$"),
         ("A2Q", "^mutation A2Q: the residue there is GLU 2 of chain A$", "^by the numbers of the file the nearest ALA are ALA 1 of chain A, ALA 7 of chain A; --mutate A:E2Q takes"),
         ("E2Q", r"^mutation E2Q: residue 2 is in chains A, B$", "^name one: A:E2Q$"),
         ("A:w2q", "^mutation A:w2q: the residue there is GLU 2 of chain A$", "^there is no TRP in chain A; --mutate A:E2Q takes the residue that is there$"),
@@ -321,6 +323,15 @@ def test_a_mutation_of_what_is_not_there_says_what_is(asked: str, message: str, 
     with pytest.raises(Refused, match="mutation") as caught:
         prepare(options, report)
     assert re.search(message, caught.value.message) and re.search(help, caught.value.help), str(caught.value)
+
+
+def test_a_file_that_cannot_be_written_is_no_traceback(tmp_path: Path) -> None:
+    """As on a full disk; nothing is left of the folder."""
+    with pytest.raises(Refused, match=r"new: x+ cannot be written: File name too long") as refused, Folder(tmp_path / "new") as out:
+        out.write("system.gro", "")
+        out.write("x" * 300, "")
+    assert refused.value.help == "make room, or choose another folder (-o FOLDER)"
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_of_others_is_not_touched(structure: Write, report: Report) -> None:

@@ -260,7 +260,7 @@ def test_what_cannot_be_built_is_refused_by_name() -> None:
         TitratableForceField("ff14SB", "swm4ndp")
     with pytest.raises(Refused, match="charmm36m-ecc has no water model 'opc'") as refused:
         TitratableForceField("charmm36m-ecc", "opc")
-    assert refused.value.help == "its water models are tip3p; --force-field ff14SB or ff19SB has opc"
+    assert refused.value.help == "its water model is tip3p; --force-field ff14SB or ff19SB has opc"
     ff = loaded("ff14SB")
     with pytest.raises(Refused, match="ALA 1 of chain A is a chain by itself"):
         ff.build_names(peptide(["ALA"]).topology)

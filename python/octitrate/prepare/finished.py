@@ -89,6 +89,8 @@ def take(args: argparse.Namespace, report: Report) -> tuple[Path, str]:
         with path.open("rb") as bytes_:
             if bytes_.read(2) == b"\x1f\x8b":
                 raise Refused(f"{path}: is compressed, and --from takes files as their programs write them", f"gunzip -k {shlex.quote(str(path))}")
+    if files[0].suffix.lower() != ".psf" and (given := [f"--{name.replace('_', '-')}" for name in ("parameters", "box_size") if getattr(args, name)]):
+        raise Refused(f"{listed(given)}: of no effect with {files[0].name}", "leave it out: only a psf is without parameters, and its coordinates without a box")
     place = args.output or Path(f"{files[0].stem}-prepared")
     folder = Folder(place, args.force)
     known = _force_field(args)
@@ -102,7 +104,7 @@ def take(args: argparse.Namespace, report: Report) -> tuple[Path, str]:
         loaded.cutoffs, loaded.why = known.cutoffs, f"{known.called()} is made for it"
     vectors = loaded.topology.getPeriodicBoxVectors()
     if vectors is None:
-        raise Refused(f"{files[1]}: has no box", "octitrate takes finished systems in periodic boxes: --box-size gives the edges")
+        raise Refused(f"{files[1]}: has no box", "octitrate takes finished systems in periodic boxes: let tleap (setBox x vdw) or cpptraj write it with its box")
     report.note(f"{files[0]} and {files[1]}: {counted(loaded.topology.getNumAtoms(), 'atom')}, {counted(loaded.topology.getNumResidues(), 'residue')}")
     report.step("System")
     try:
@@ -202,7 +204,7 @@ def _in_water(known: TitratableForceField, water: Water, args: argparse.Namespac
     if water.key not in FORCE_FIELDS[known.name].waters:
         raise Refused(
             f"{file}: the water is {water.words()}, and octitrate has no corrections for {known.name} in it",
-            f"the waters of {known.name} are {', '.join(FORCE_FIELDS[known.name].waters)}; leave --force-field out to take the system over without corrections{_with(water)}",
+            f"{known.name} goes with {', '.join(FORCE_FIELDS[known.name].waters)}; leave --force-field out to take the system over without corrections{_with(water)}",
         )
     return TitratableForceField(known.name, water.key, args.library or [])
 

@@ -72,10 +72,13 @@ class Folder:
             raise
 
     def write(self, name: str, text: str) -> None:
-        """Writes a file of the folder."""
+        """Writes a file of the folder. Raises `Refused` where there is no room for it."""
         path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise Refused(f"{self.place}: {name} cannot be written: {error.strerror or error}", "make room, or choose another folder (-o FOLDER)") from None
 
 
 def digest(path: Path) -> str:

@@ -11,7 +11,7 @@ from openmm import app, unit
 from openmm.app.internal.unitcell import reducePeriodicBoxVectors
 
 from ..errors import Refused
-from .options import FORMS
+from .options import FORMS, IN_BOXES
 
 SECTIONS = {
     "defaults", "atomtypes", "bondtypes", "angletypes", "dihedraltypes", "pairtypes", "nonbond_params", "cmaptypes", "constrainttypes", "implicit_genborn_params", "implicit_surface_params",
@@ -72,6 +72,8 @@ def gro(path: Path) -> tuple[np.ndarray, Any]:
         raise Refused(f"{path}: is no .gro file: its second line is not the number of atoms, or it ends before the box", FORMS) from None
     if len(edges) not in (3, 9):
         raise Refused(f"{path}: line {3 + count} has {len(edges)} numbers, and a box has 3 or 9", FORMS)
+    if not min(edges[:3]) > 0.0:
+        raise Refused(f"{path}: has no box: its last line is {lines[2 + count].strip()!r}", IN_BOXES)
     rows = []
     for number, line in enumerate(atoms, 3):
         first = line.find(".", 20)

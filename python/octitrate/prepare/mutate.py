@@ -13,7 +13,7 @@ from .chirality import is_d
 from .entry import Residue, distance
 from .numbers import NUMBER, in_file
 from .options import Options
-from .report import Report, listed
+from .report import Report, listed, named_all
 
 _TO = "|".join(sorted(names.SIDE_CHAINS)) + "|[" + "".join(names.LETTERS) + "]"
 _FORM = re.compile(rf"(?P<old>[A-Z]|[A-Z0-9]{{3}}|[A-Z0-9]{{3}}[A-Z]){NUMBER}(?P<new>{_TO})")
@@ -98,7 +98,7 @@ def _absent(text: str, asked: Mutation, residues: list[Residue], amino: list[Res
     """What to say of a number at which no amino acid stands: what else does, and which amino acids are near it."""
     chains = list(dict.fromkeys(residue.chain for residue in amino))
     if asked.chain is not None and asked.chain not in chains:
-        return Refused(f"mutation {text}: there is no protein chain {asked.chain}", f"the chains are {', '.join(chain or '(blank)' for chain in chains)}")
+        return Refused(f"mutation {text}: there is no protein chain {asked.chain}", named_all("the chain", (chain or "(blank)" for chain in chains)))
     what = f"mutation {text}: there is no amino acid {asked.number}{asked.insertion}" + (f" in chain {asked.chain}" if asked.chain else "")
     if others := [str(residue) for residue in residues if _is_at(residue, asked)]:
         what += f", but {listed(others, 2)}"

@@ -8,6 +8,9 @@ from pathlib import Path
 FORMS = "--from x.prmtop x.rst7, --from x.top x.gro, or --from x.psf x.crd --parameters toppar.prm … --box-size 7 7 7"
 """What a finished system is given by."""
 
+IN_BOXES = "octitrate takes finished systems in periodic boxes; of a protein in vacuum it reads the .top and the .gro themselves, in a job with electrostatics.boundary = \"open\""
+"""What is said of one without a box."""
+
 
 @dataclass
 class Options:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -82,6 +83,12 @@ class Report:
 def counted(count: int, thing: str) -> str:
     """A number of things: `1 residue`, `3 residues`."""
     return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def named_all(thing: str, items: Iterable[str]) -> str:
+    """Things by their names, however many: `its site is GLU 35`, `its sites are GLU 35, ASP 52`, after `its site`."""
+    names = list(items)
+    return f"{thing}{' is' if len(names) == 1 else 's are'} {', '.join(names)}"
 
 
 def folded(text: str, screen: TextIO, indent: int) -> str:
