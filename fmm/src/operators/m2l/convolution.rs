@@ -171,7 +171,17 @@ pub fn images(grid: &BoxGrid) -> usize {
 
 /// Operator of one wave vector.
 fn operator<T: Real>(order: usize, wave: &[f64]) -> Operator<T> {
-    Operator::new(count(order), count(order), &m2l(order, wave, Domain::Fourier))
+    Operator::new(count(order), count(order), &elements::<T>(order, wave))
+}
+
+/// Its elements. Those below ε² of the largest, ε of `T`, are what rounding in f64 leaves of zeros, and are zeros here: their products with expansions
+/// would be denormal numbers in f32, each of which takes some processors a hundred cycles.
+fn elements<T: Real>(order: usize, wave: &[f64]) -> Vec<f64> {
+    let mut elements = m2l(order, wave, Domain::Fourier);
+    let largest = elements.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    let least = T::epsilon().widen().powi(2) * largest;
+    elements.iter_mut().filter(|x| x.abs() < least).for_each(|x| *x = 0.0);
+    elements
 }
 
 /// Wave vector of mirror image `image` (bit 0: −κ₀, bit 1: −κ₁) of `u`; none where it is `u` itself or an image that another bit names.
