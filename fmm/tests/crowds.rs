@@ -54,7 +54,9 @@ fn crowds_are_as_accurate_as_was_asked_for() {
             let found = targets.iter().flat_map(|i| &out.field[*i as usize]);
             let error = relative_l2(found, exact.field.iter().flatten());
             eprintln!("{scale}: {error:.1e} for {tolerance:e}");
-            assert!(error < tolerance, "{scale}: {error:e} for {tolerance:e}");
+            // Four tenths of the tolerance are what the estimate may give in water, within a factor of two. Its constant is a tenth of that for uncorrelated
+            // particles, and the fields of masses, which all attract, are larger than those of charges of both signs.
+            assert!(error < 0.4 * 2.0 * 0.1 * tolerance, "{scale}: {error:e} for {tolerance:e}");
         }
     }
 }
