@@ -192,24 +192,44 @@ mod tests {
         (positions, (0..216).map(|i| if i * 7 % 216 < 108 { 1.0 } else { -1.0 }).collect())
     }
 
-    fn force_error(boundary: Boundary, tolerance: f64) -> f64 {
-        let (x, q) = charges();
-        let mut fmm = Fmm::builder().boundary(boundary).tolerance(tolerance).build_for(&x).unwrap();
+    /// Relative error of the forces, and number of leaf boxes.
+    fn force_error(boundary: Boundary, (x, q): (&[[f64; 3]], &[f64]), tolerance: f64) -> (f64, usize) {
+        let mut fmm = Fmm::builder().boundary(boundary).tolerance(tolerance).build_for(x).unwrap();
         let mut out = Potentials::default();
-        fmm.evaluate(&x, &q, &mut out).unwrap();
-        let (_, exact) = ewald::evaluate(&boundary, &x, &q, &Exclusions::none(x.len()), 1e-16).unwrap();
+        fmm.evaluate(x, q, &mut out).unwrap();
+        let (_, exact) = ewald::evaluate(&boundary, x, q, &Exclusions::none(x.len()), 1e-16).unwrap();
         // Charges are ±1: forces are as large as fields.
         let pairs = || out.field.iter().flatten().zip(exact.field.iter().flatten());
         let (error, size) = pairs().fold((0.0, 0.0), |(e, s), (a, b)| (e + (a - b) * (a - b), s + b * b));
-        f64::sqrt(error / size)
+        (f64::sqrt(error / size), fmm.settings().tree.leaves().iter().product())
     }
 
     #[test]
     fn tolerances_are_kept() {
+        let (x, q) = charges();
         for boundary in [Boundary::Open, Boundary::rectangular([6.0; 3])] {
             for tolerance in [1e-2, 1e-5, 1e-8] {
-                let found = force_error(boundary, tolerance);
+                let found = force_error(boundary, (&x, &q), tolerance).0;
                 assert!(found < tolerance, "{boundary:?}: {found:e} for {tolerance:e}");
+            }
+        }
+    }
+
+    /// A square of 15 × 15 cells and a row of 216 have one charge in each cell, so that more boxes than charges are too many.
+    #[test]
+    fn planes_and_lines_have_no_more_boxes_than_charges() {
+        let (x, q) = charges();
+        let within = |c: f64| c.fract();
+        let plane: Vec<[f64; 3]> =
+            (0..216).map(|i| [(i / 15) as f64 + within(x[i][0]), (i % 15) as f64 + within(x[i][1]), 7.0]).collect();
+        let line: Vec<[f64; 3]> = (0..216).map(|i| [-3.0, i as f64 + within(x[i][2]), 2.0]).collect();
+        let slab = Boundary::Slab { periods: [[15.0, 0.0, 0.0], [0.0, 15.0, 0.0]] };
+        let wire = Boundary::Wire { period: [0.0, 216.0, 0.0] };
+        for (boundary, x) in [(Boundary::Open, &plane), (slab, &plane), (Boundary::Open, &line), (wire, &line)] {
+            for tolerance in [1e-3, 1e-7] {
+                let (found, leaves) = force_error(boundary, (x, &q), tolerance);
+                assert!(found < tolerance, "{boundary:?}: {found:e} for {tolerance:e}");
+                assert!(leaves <= 216, "{boundary:?}: {leaves} boxes");
             }
         }
     }

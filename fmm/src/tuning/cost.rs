@@ -119,6 +119,27 @@ impl TreeShape {
         let edges = workload.edges;
         let shortest = edges.iter().copied().fold(f64::INFINITY, f64::min);
         let mut best = (Self::coarsest(separation, workload), f64::INFINITY);
+        let mut consider = |tree: Self| {
+            let leaves = tree.leaves();
+            let large = (0..3).all(|a| edges[a] / leaves[a] as f64 >= workload.minimum_leaf);
+            if large && tree.check(MAX_ROOT).is_ok() {
+                let seconds = cost::<T>(order, separation, workload, &tree);
+                if seconds < best.1 {
+                    best = (tree, seconds);
+                }
+            }
+        };
+        // Near-cubic boxes are as thick as a flat or thin system, and may be far too many for its particles. Larger ones are considered for as
+        // long as boxes that are occupied hold fewer than `CROWD`.
+        let mut root = Self::near_cubic(edges, 0).leaves();
+        let sparse = |n: [usize; 3]| {
+            let occupied = n.iter().product::<usize>() as f64 * workload.filled;
+            n != [1; 3] && occupied * CROWD > workload.particles as f64
+        };
+        while sparse(root) {
+            root = root.map(|n| n.div_ceil(2));
+            consider(Self { root, depth: 0 });
+        }
         for cut in 1..=MAX_LEAVES {
             let n = edges.map(|e| (e / shortest * cut as f64).round().max(1.0) as usize);
             let boxes: f64 = n.iter().map(|n| *n as f64).product();
@@ -134,16 +155,7 @@ impl TreeShape {
             }
             // The numbers of boxes of the other axes are rounded to what the refinement of the shortest one allows.
             for depth in (0..=13).take_while(|d| cut.is_multiple_of(1 << d)) {
-                let tree =
-                    Self { root: n.map(|n| ((n as f64 / f64::from(1 << depth)).round() as usize).max(1)), depth };
-                let leaves = tree.leaves();
-                let large = (0..3).all(|a| edges[a] / leaves[a] as f64 >= workload.minimum_leaf);
-                if large && tree.check(MAX_ROOT).is_ok() {
-                    let seconds = cost::<T>(order, separation, workload, &tree);
-                    if seconds < best.1 {
-                        best = (tree, seconds);
-                    }
-                }
+                consider(Self { root: n.map(|n| ((n as f64 / f64::from(1 << depth)).round() as usize).max(1)), depth });
             }
         }
         best
