@@ -339,6 +339,12 @@ def test_comments_of_gromacs_have_any_encoding(tmp_path: Path) -> None:
     taken(["--from", str(tmp_path / "m.top"), str(tmp_path / "m.gro")], tmp_path / "taken")
 
 
+def test_a_prmtop_without_a_section_is_refused_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "glh.prmtop").write_text((FILES / "glh.prmtop").read_text().replace("%FLAG POINTERS", "%FLAG OTHER"))
+    assert main(["--from", str(tmp_path / "glh.prmtop"), str(FILES / "glh.rst7"), "-o", str(tmp_path / "taken")]) == 2
+    assert "OpenMM cannot read them: there is no POINTERS\n" in capsys.readouterr().err
+
+
 def test_compressed_files_of_a_finished_system_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "glh.rst7").write_bytes(gzip.compress((FILES / "glh.rst7").read_bytes()))
     assert main(["--from", str(FILES / "glh.prmtop"), str(tmp_path / "glh.rst7"), "-o", str(tmp_path / "taken")]) == 2

@@ -253,7 +253,8 @@ def load(files: list[Path], args: argparse.Namespace) -> Loaded:
     except Refused:
         raise
     except Exception as error:  # readers of OpenMM raise what they run into
-        raise Refused(f"{files[0]} and {files[1]}: OpenMM cannot read them: {error}", "look at the files with the program that wrote them") from None
+        why = f"there is no {error.args[0]}" if isinstance(error, KeyError) else error
+        raise Refused(f"{files[0]} and {files[1]}: OpenMM cannot read them: {why}", "look at the files with the program that wrote them") from None
     raise Refused(f"{files[0]}: nothing is known about files {kind or 'without an ending'}", FORMS)
 
 
