@@ -10,8 +10,8 @@ from typing import Any
 class Cutoffs:
     """The distance (nm) at which Lennard-Jones interactions end, and that from which forces are switched off (nm; none: the potential is shifted to zero).
 
-    Forces that are switched off are those of CHARMM36 and its relatives, which have no correction for the dispersion beyond the cut-off (Huang et al. 2017,
-    doi:10.1038/nmeth.4067; `DispCorr = no` in the chapter about force fields of GROMACS's user guide; `useDispersionCorrection="False"` in OpenMM's
+    Forces that are switched off are those of CHARMM36 and its relatives (Huang et al. 2017, doi:10.1038/nmeth.4067), which have no correction for the
+    dispersion beyond the cut-off (`DispCorr = no` in the chapter about force fields of GROMACS's user guide; `useDispersionCorrection="False"` in OpenMM's
     `charmm36.xml`). Those of AMBER have one.
     """
 
