@@ -18,8 +18,8 @@ from typing import Any
 from . import lennard_jones
 from .as_gromacs import original_tip3p, round_amber99sb_ildn
 from .errors import Refused
-from .prepare.report import named_all
 from .scaled_charges import scale
+from .words import named_all
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from typing import Any
 from .entries import UNCALIBRATED
 from .errors import Refused
 from .prepare.folder import Folder
-from .prepare.report import counted, named_all
 from .small_molecule import FORMATS, Parameters, checked, parametrise
+from .words import counted, named_all
 
 ROUNDING = 5e-3
 """Largest deviation (e) of the charge of a form from a whole number: files have four to six decimals for each atom."""

@@ -22,7 +22,7 @@ from typing import Any
 from .errors import Refused
 from .force_fields import GEOMETRY, Atom, View, copy_type, generator, load, register
 from .model_compound import EDGE, calibrate_job, equilibrate_job, titrate_job
-from .prepare.report import counted
+from .words import counted
 
 FAMILY = "ff14SB"
 """The force field of OpenMM whose files of water are taken: those of AMBER."""

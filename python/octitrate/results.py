@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import Refused
-from .prepare.report import named_all
+from .words import named_all
 
 try:
     import pandas as pd

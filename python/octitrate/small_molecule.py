@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import Refused
-from .prepare.report import counted
+from .words import counted
 
 FORMATS = {".sdf": "sdf", ".mol": "sdf", ".mol2": "mol2"}
 """Files that are read, and their names in antechamber."""

@@ -18,11 +18,12 @@ from openmm import app, unit
 from ..errors import Refused, named
 from ..ions import element_of_ion
 from ..repeatable import platform
+from ..words import counted, listed
 from . import chirality, names, rotamers
 from .chains import CUT, Segment
 from .entry import Residue
 from .molecules import Kept
-from .report import Report, counted, listed
+from .report import Report
 from .rotamers import Part
 
 _ONE_ATOM = "HETATM    1  O   HOH A   1       0.000   0.000   0.000  1.00  0.00           O\nEND\n"

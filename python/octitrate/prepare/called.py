@@ -9,7 +9,8 @@ import itertools
 
 from . import names
 from .entry import Entry, Place, Residue
-from .report import Report, listed
+from ..words import listed
+from .report import Report
 
 SECOND_OXYGEN = ("OXT", "OT2", "OC2")
 """What programs call the second oxygen at the end of a chain."""

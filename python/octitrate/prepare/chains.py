@@ -10,10 +10,11 @@ import difflib
 from dataclasses import dataclass, field, replace
 
 from ..errors import Refused
+from ..words import counted, listed
 from . import coarse, names
 from .entry import Entry, Missing, Residue, distance
 from .options import Options
-from .report import Report, counted, listed
+from .report import Report
 
 PEPTIDE = 0.20
 """nm; a C–N bond is 0.133 long, and in the worst structures shorter than this."""

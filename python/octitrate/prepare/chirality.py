@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import named
-from .report import Report, listed
+from ..words import listed
+from .report import Report
 
 BOND = 0.153
 """nm, between two carbons."""

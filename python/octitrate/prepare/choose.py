@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ..errors import Refused
+from ..words import counted, listed
 from . import names
 from .entry import Atom, Entry, Residue, distance
 from .options import Options
-from .report import Report, counted, listed
+from .report import Report
 
 
 HYDROGEN = ("H", "D")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..errors import Refused
+from ..words import counted, listed
 from . import names
 from .entry import Entry, Residue
-from .report import counted, listed
 
 WAY_OUT = "build all atoms with a program for that first, or take another structure"
 

@@ -12,9 +12,10 @@ from typing import NoReturn
 
 from ..errors import Refused
 from ..program import binary
+from ..words import listed
 from .job import length
 from .options import Options
-from .report import Report, folded, listed
+from .report import Report, folded
 
 BAD_INPUT = 2
 """The exit status of octitrate for an input that is refused."""

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from .entry import Entry, Residue
 from .names import SIDE_CHAINS
-from .report import Report, counted
+from ..words import counted
+from .report import Report
 
 LOW = 50.0
 """pLDDT that AlphaFold's database calls very low below; it tells disorder well (Wilson, Choy, Karttunen 2022, doi:10.3390/ijms23094591)."""

@@ -40,6 +40,7 @@ from ..lennard_jones import CHARMM, Cutoffs, DEFAULT
 from ..proline import name_hydrogens
 from ..repeatable import platform
 from ..residues import TitratableForceField
+from ..words import counted, listed
 from . import coarse, structure
 from .build import Model
 from .folder import MARKER, Folder, digest
@@ -47,7 +48,7 @@ from .gromacs import Top, gro, has_urey_bradley, lines_of
 from .job import BARRIER, ROTAMERS, between_lines, electrostatics, picoseconds, position_restraints, settling, thermostat, until
 from .names import LIPIDS
 from .options import FORMS, Options
-from .report import Report, counted, listed
+from .report import Report
 from .water import make_rigid
 from .water_model import Water, advice, recognised
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..errors import named
 from ..neighbours import offset
+from ..words import listed
 from .options import Options
-from .report import listed
 from .sites import Choice
 
 START = (-10.0, 30.0)

@@ -21,11 +21,12 @@ from openmm import app, unit
 
 from ..errors import Refused, named
 from ..repeatable import platform
+from ..words import listed
 from . import names
 from .names import known_as
 from .build import Model
 from .chains import Segment
-from .report import Report, listed
+from .report import Report
 
 TRANS = 300.0
 """Amplitude (kJ/mol) of the onefold torsion that makes a peptide bond trans: half its height. With less than twice the 84 kJ/mol by which force fields hold a peptide bond

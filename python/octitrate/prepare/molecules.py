@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 
 from ..errors import Refused
 from ..ions import ELEMENTS, METALS, SALT
+from ..words import counted, listed
 from . import names
 from .chains import PEPTIDE, bonded
 from .entry import Residue, distance
 from .numbers import NUMBER, in_file
 from .options import Options
-from .report import Report, counted, listed
+from .report import Report
 
 BOND = 0.22
 """nm; atoms of a protein and of a molecule that are nearer are taken for bonded (C–S 0.18, C–Se 0.20)."""

@@ -7,13 +7,14 @@ import re
 from dataclasses import dataclass
 
 from ..errors import Refused
+from ..words import listed, named_all
 from . import names
 from .chains import BRIDGE
 from .chirality import is_d
 from .entry import Residue, distance
 from .numbers import NUMBER, in_file
 from .options import Options
-from .report import Report, listed, named_all
+from .report import Report
 
 _TO = "|".join(sorted(names.SIDE_CHAINS)) + "|[" + "".join(names.LETTERS) + "]"
 _FORM = re.compile(rf"(?P<old>[A-Z]|[A-Z0-9]{{3}}|[A-Z0-9]{{3}}[A-Z]){NUMBER}(?P<new>{_TO})")

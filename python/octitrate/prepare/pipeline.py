@@ -20,12 +20,13 @@ from ..entries import KINDS, forms
 from ..errors import named
 from ..force_fields import FORCE_FIELDS
 from ..residues import TitratableForceField
+from ..words import counted
 from . import build, called, chains, chirality, choose, coarse, confidence, flips, loops, molecules, mutate, numbers, order, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
 from .job import Titration, heated, job, length, offsets
 from .options import Options
 from .read import read
-from .report import Report, counted
+from .report import Report
 
 
 def prepare(options: Options, report: Report) -> Path:

@@ -9,10 +9,10 @@ import zlib
 from pathlib import Path
 
 from ..errors import Refused
+from ..words import counted
 from .entry import Entry, distance
 from .read_cif import read_cif
 from .read_pdb import read_pdb
-from .report import counted
 
 
 _AMBER, _CHARMM = "x.prmtop x.rst7", "x.psf x.crd --parameters toppar.prm …"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -80,26 +79,9 @@ class Report:
         return "\n".join(lines).rstrip() + "\n"
 
 
-def counted(count: int, thing: str) -> str:
-    """A number of things: `1 residue`, `3 residues`."""
-    return f"{count} {thing}{'' if count == 1 else 's'}"
-
-
-def named_all(thing: str, items: Iterable[str]) -> str:
-    """Things by their names, however many: `its site is GLU 35`, `its sites are GLU 35, ASP 52`, after `its site`."""
-    names = list(items)
-    return f"{thing}{' is' if len(names) == 1 else 's are'} {', '.join(names)}"
-
-
 def folded(text: str, screen: TextIO, indent: int) -> str:
     """A line as a terminal shows it, in lines of its width with all but the first indented; unchanged in a file or a pipe."""
     if not screen.isatty():
         return text
     width = max(shutil.get_terminal_size().columns, indent + 40)
     return textwrap.fill(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
-
-
-def listed(items: list[str], most: int = 12) -> str:
-    """Items in one line, the first of them if they are many."""
-    shown = ", ".join(items[:most])
-    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"

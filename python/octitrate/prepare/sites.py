@@ -15,10 +15,11 @@ from typing import Any
 
 from ..errors import Refused, named
 from ..residues import AMINO_ACIDS, PROTONATED, VARIANTS
+from ..words import counted, listed
 from .names import LETTERS, known_as
 from .numbers import NUMBER, in_file
 from .options import Options
-from .report import Report, counted, listed
+from .report import Report
 
 MARGIN = 1.5
 """pH units around the range: a shift of a pKa that PROPKA does not see."""

@@ -17,11 +17,12 @@ from ..finite_box import table, too_high
 from ..ions import element_of_ion
 from ..pair_corrections import IONS
 from ..repeatable import is_pair_table, order_types, platform
+from ..words import listed
 from .build import Model
 from .chirality import is_d
 from .molecules import Wanted
 from .options import Options
-from .report import Report, listed
+from .report import Report
 
 SHAPES = {
     "cubic": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),

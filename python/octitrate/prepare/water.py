@@ -21,7 +21,8 @@ import openmm
 from openmm import unit
 
 from ..errors import Refused, named
-from .report import Report, counted, listed
+from ..words import counted, listed
+from .report import Report
 
 Molecule = tuple[int, int, int]
 """Numbers of O, H and H."""
