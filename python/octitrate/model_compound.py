@@ -262,7 +262,7 @@ def calibrate_job(
     does not tell; temperature in K; `molecules` of the buffer, if not octitrate's own choice; `water`: the name of the water model.
     """
     lines = [
-        f"# Free energy of {title}: runs at fixed λ, a polynomial, free runs until they are flat.",
+        f"# Free energy of {title}: runs at fixed λ, a polynomial, free runs until they are flat and it is known.",
         "# octitrate run equilibrate.toml, then octitrate calibrate calibrate.toml",
         "",
         *_system("equilibrate/final.gro", van_der_waals),

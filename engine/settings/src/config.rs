@@ -115,7 +115,7 @@ pub struct Config {
     #[schemars(extend("x-absent" = "the job is one run"))]
     pub titrate: Option<Titrate>,
     /// The free energy of a model compound over the weights of its forms, for `octitrate calibrate`: runs at fixed weights first, then free
-    /// runs until their histogram is flat. The length of a run at fixed weights is `dynamics.duration`.
+    /// runs until their histogram is flat and the free energy is known. The length of a run at fixed weights is `dynamics.duration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "the job is one run"))]
     pub calibrate: Option<Calibrate>,

@@ -48,17 +48,6 @@ pub struct FinishedRound {
     pub runs: Vec<Vec<Vec<f64>>>,
 }
 
-impl FinishedRound {
-    /// Why another round is to follow, in words; none if this one was flat and the halves of its runs agree.
-    pub fn unsettled(&self) -> Option<String> {
-        if !self.is_flat {
-            return Some(format!("not yet flat, {:.2} ± {:.2} kJ/mol", self.deviation.value, self.deviation.error));
-        }
-        let halves = self.halves.filter(verdict::differ)?;
-        Some(format!("flat, but its halves differ by {:.1} standard errors", halves.z.abs()))
-    }
-}
-
 /// The free energy as it is known after the windows and some rounds.
 #[derive(Debug, Clone)]
 pub struct Estimate {
@@ -141,6 +130,12 @@ impl Estimate {
         self.surface = estimate(space, &rounds, &prior, temperature).map_err(refused)?;
         self.rounds.push(FinishedRound { round, deviation: flatness.deviation, is_flat, halves, runs });
         Ok(())
+    }
+
+    /// Why another round of free runs is to follow, in words; none if it could mend nothing of what makes a result preliminary.
+    pub fn unsettled(&self, inputs: &Inputs) -> Option<String> {
+        let judged = Self { systematic: Systematic::of(self, inputs), ..self.clone() };
+        verdict::of_rounds(&judged, inputs).into_iter().chain(verdict::relaxing(&judged, inputs)).next()
     }
 
     /// Coefficients that a round had, from its library file; `elsewhere`: the residue whose correction it is, if it is not that of the model compound.

@@ -3,7 +3,7 @@
 //! First windows of fixed weights along the edges of the simplex and inside it, each a run of its own in `lambda_0.50`
 //! ([`super::children`]): ⟨∂V/∂λ_α⟩ with errors, least squares. Each is run again, in `start_2/lambda_0.50`, from another structure: the end of a run
 //! at other weights, one that the job names, or one of those where the runs before all windows ended that look for conformations. Then rounds of free runs with that V_MM, no barrier and every form equally
-//! likely (pH = pK), in `round_1/run_1`, …: where they are not flat the free energy is corrected, until they are flat within
+//! likely (pH = pK), in `round_1/run_1`, …: where they are not flat the free energy is corrected, until they are flat and the free energy is known, both within
 //! `calibrate.tolerance`. Which runs follow is worked out from the finished ones alone, so that the same command continues at any point.
 //!
 //! The buffer (`calibrate.site = "buffer"`) is a site of two forms; what is stored belongs to one of its molecules.
@@ -19,7 +19,7 @@ use super::many::{Batch, Many, Stage, all_finished};
 use crate::atomic::write_atomic;
 use crate::config::{Config, Jobs};
 use crate::error::{Error, InputError, Result};
-use crate::evaluation::calibration::{Estimate, FinishedRound, Inputs, RoundRuns, WindowRuns};
+use crate::evaluation::calibration::{Estimate, Inputs, RoundRuns, WindowRuns};
 use crate::output::series::LambdaSeries;
 use crate::output::{files, parquet, sites};
 use crate::report;
@@ -63,8 +63,8 @@ impl Many for CalibrationPlan {
         let number = number - self.later.len();
         let inputs = self.inputs(number - 1);
         let estimate = Estimate::new(&inputs)?;
-        let before = estimate.rounds.last().map(FinishedRound::unsettled);
-        if before == Some(None) || number > self.max_rounds() {
+        let before = estimate.unsettled(&inputs);
+        if before.is_none() || number > self.max_rounds() {
             return Ok(None);
         }
         let round = self.round(number);
@@ -76,7 +76,7 @@ impl Many for CalibrationPlan {
             write_atomic(&path, "write", text.as_bytes())?;
         }
         let children = round.children();
-        let state = before.flatten().map_or(String::new(), |why| format!("{why}; "));
+        let state = before.filter(|_| number > 1).map_or(String::new(), |why| format!("{why}; "));
         let title = format!("{state}round {number}: {} free runs of {} ps", children.len(), round.length());
         Ok(Some(Stage { title, children }))
     }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub type Degree = AutoOr<1, 12>;
 
 /// `[calibrate]`: the free energy of a model compound over the weights of its forms, first from windows of fixed weights, then refined by
-/// free runs until these are flat.
+/// free runs until these are flat and the free energy is known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Calibrate {
@@ -61,8 +61,8 @@ pub struct Calibrate {
     /// Degree of the polynomial for the free energy along each edge, or `"auto"` for the one that the windows justify, 10 at most.
     #[serde(default)]
     pub degree: Degree,
-    /// How flat the free runs must be (kJ/mol), above zero: the largest deviation of -RT ln p from a flat profile plus its standard error,
-    /// from weight 0.05 to 0.95.
+    /// How flat the free runs must be and how well the free energy must be known (kJ/mol), above zero: the largest deviation of -RT ln p from a flat profile plus its
+    /// standard error, from weight 0.05 to 0.95, and the statistical and the systematic error of the free energy between forms together.
     #[serde(default = "tolerance")]
     pub tolerance: Energy,
     /// Largest number of rounds of free runs; 0 means none, and then the result is preliminary.

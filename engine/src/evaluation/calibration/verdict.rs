@@ -35,7 +35,7 @@ pub fn scatter(windows: &[Measured]) -> f64 {
 }
 
 /// Whether two parts of runs differ beyond chance.
-pub(super) fn differ(difference: &Difference) -> bool {
+fn differ(difference: &Difference) -> bool {
     difference.probability() < SIGNIFICANT
 }
 
@@ -123,7 +123,7 @@ pub fn reasons(found: &Estimate, inputs: &Inputs) -> Vec<String> {
 }
 
 /// The form whose free energy differs most between the halves of all runs, if that is no accident.
-fn relaxing(found: &Estimate, inputs: &Inputs) -> Option<String> {
+pub(super) fn relaxing(found: &Estimate, inputs: &Inputs) -> Option<String> {
     let (apart, widening) = (&found.systematic.apart, widening(found));
     // Form 0 is what the others are compared with.
     let known = apart.iter().zip(&inputs.entry.forms).filter(|(apart, _)| apart.error > 0.0);
@@ -140,7 +140,8 @@ fn relaxing(found: &Estimate, inputs: &Inputs) -> Option<String> {
     })
 }
 
-fn of_rounds(found: &Estimate, inputs: &Inputs) -> Vec<String> {
+/// What free runs, those there are and more of them, can put right.
+pub(super) fn of_rounds(found: &Estimate, inputs: &Inputs) -> Vec<String> {
     let (tolerance, mut reasons) = (inputs.tolerance(), Vec::new());
     let Some(last) = found.rounds.last() else {
         return vec!["windows only; no free runs have shown that they are flat".into()];

@@ -254,6 +254,22 @@ fn every_fault_is_seen_and_named() {
     assert_eq!(reason, "every window was run once, so that starts cannot be compared");
 }
 
+/// Free runs that are flat and differ from each other go on in another round: one alone leaves the free energy known too badly.
+#[test]
+fn rounds_go_on_until_the_free_energy_is_known() {
+    let kept = Fault::Kept(1, 4.0);
+    let (correction, _) = two_forms(kept, "starts = 4\nmax_rounds = 1\n");
+    let reason = correction.calibration().unwrap().reason.clone().unwrap();
+    let known = "the free energy between forms is known to ";
+    assert!(reason.starts_with(known) && reason.ends_with(" kJ/mol (systematic) only"), "{reason}");
+    let (correction, titles) = two_forms(kept, "starts = 4\n");
+    assert_eq!(correction.status(), "calibrated");
+    assert_eq!(titles.last(), Some(&format!("{reason}; round 2: 4 free runs of 2 ps")));
+    let found = correction.calibration().unwrap();
+    let error = found.free_energy_errors[1].hypot(found.systematic_errors.as_ref().unwrap()[1]);
+    assert!((found.coefficients[0] + 120.0).abs() < 3.0 * error, "{} ± {error}", found.coefficients[0]);
+}
+
 /// Free runs that are flat and not over go on in another round, from where they ended.
 #[test]
 fn rounds_go_on_while_their_runs_move() {
@@ -264,7 +280,7 @@ fn rounds_go_on_while_their_runs_move() {
         "{:?} {titles:?}",
         correction.calibration().unwrap().reason
     );
-    assert!(titles[2].starts_with("flat, but its halves differ by "), "{titles:?}");
+    assert!(titles[2].starts_with("first and second halves of the free runs differ"), "{titles:?}");
     let folder = temp_dir::TempDir::new().unwrap();
     let plan = plan(folder.path(), &entry_of_two(), CALIBRATE, site());
     let [first, second] = [1, 2].map(|number| plan.round(number).children().swap_remove(1));

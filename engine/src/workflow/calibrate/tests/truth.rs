@@ -43,6 +43,8 @@ pub enum Fault {
     Wave(f64),
     /// Free runs of so many rounds move to the last form while they last, by so much (kJ/mol).
     Moving(usize, f64),
+    /// Free runs of so many rounds keep the last form off or draw it, each by a number of this standard deviation (kJ/mol), because each keeps a conformation.
+    Kept(usize, f64),
 }
 
 impl Truth {
@@ -93,13 +95,18 @@ impl Truth {
         let round: usize = round.trim_start_matches("round_").parse().unwrap();
         let mut now = vec![1.0 / n as f64; n];
         let mut frames = Vec::new();
+        let own: f64 = StandardNormal.sample(&mut rng);
         for frame in 0..8 * count {
             // In the second half of the run the last form has so much less, which as much too much in the first half takes back on the whole.
             let size = match self.fault {
                 Fault::Moving(rounds, size) if round <= rounds => size,
                 _ => 0.0,
             };
-            let tilt = size / RT * if frame < 4 * count { 1.0 } else { -1.0 };
+            let kept = match self.fault {
+                Fault::Kept(rounds, size) if round <= rounds => size * own / RT,
+                _ => 0.0,
+            };
+            let tilt = kept + size / RT * if frame < 4 * count { 1.0 } else { -1.0 };
             let energy = |w: &[f64]| energy(w) + tilt * w[n - 1];
             for _ in 0..3 {
                 let noise: Vec<f64> = (0..n).map(|_| -> f64 { StandardNormal.sample(&mut rng) }).collect();
