@@ -349,15 +349,17 @@ fn tables_of_ends_are_the_entries() {
         let cell = row(&library, name).swap_remove(1);
         assert_eq!(&named(&cell), known, "docs/src/library.md: {name} {cell}");
     }
-    let said = "with ff14SB it is known for all 40 ends, and with the others for [five to seven]";
+    let said = "with ff14SB it is known for all 40 ends, and with the others for [six or seven]";
     assert!(read("README.md").contains(said), "README.md: {said}");
-    assert_eq!((counts.iter().min(), counts.iter().max()), (Some(&5), Some(&7)), "{said}");
+    assert_eq!((counts.iter().min(), counts.iter().max()), (Some(&6), Some(&7)), "{said}");
 }
+
+/// A unit of pKa at 300 K (kJ/mol).
+const PK_UNIT: f64 = 8.314462618e-3 * 300.0 * std::f64::consts::LN_10;
 
 /// How well the pages say that corrections are known: the statistical and the systematic part together, of all that are calibrated, in pK units at 300 K.
 #[test]
 fn pages_say_how_well_corrections_are_known() {
-    const PK_UNIT: f64 = 8.314462618e-3 * 300.0 * std::f64::consts::LN_10;
     let mut errors = Vec::new();
     for (_, entry) in entries() {
         // The pages speak of groups that titrate.
@@ -386,7 +388,8 @@ fn deviation(cell: &str) -> Option<f64> {
     Some((found - given.split(' ').next()?.parse::<f64>().ok()?).abs())
 }
 
-/// How far model compounds are off is the table of `is-it-right.md`, made of the titrations in the tables of corrections; none is off by more than 0.1.
+/// How far model compounds are off is the table of `is-it-right.md`, made of the titrations in the tables of corrections. None is off by more than 0.1, but for
+/// ends of chains with ff14SB whose errors allow it: twice those of titration and correction together.
 #[test]
 fn model_compounds_come_back_as_the_pages_say() {
     let read = |page: &str| std::fs::read_to_string(root().join(page)).unwrap();
@@ -410,7 +413,20 @@ fn model_compounds_come_back_as_the_pages_say() {
         let line = format!("| {name} | {} |", cells.join(" | "));
         assert!(summary.contains(&line), "docs/src/is-it-right.md: {line}");
         // to the two decimals of the tables
-        assert!(titrated.iter().all(|one| one.1 < 0.105), "{heading}: {titrated:?}");
+        let off: Vec<&str> = titrated.iter().filter(|one| one.1 > 0.105).map(|one| one.0).collect();
+        if heading.starts_with("Corrections for ff14SB") {
+            assert!(off.len() == 8 && off.iter().all(|row| row.contains(" end")), "{heading}: {off:?}");
+            for row in section.lines().filter(|line| off.iter().any(|name| line.starts_with(&format!("| {name} |")))) {
+                let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+                let numbers =
+                    |cell: &str| -> Vec<f64> { cell.split(' ').filter_map(|word| word.parse().ok()).collect() };
+                let (statistical, systematic) = (*numbers(cells[1]).last().unwrap(), numbers(cells[2])[0]);
+                let error = numbers(cells[5])[1].hypot(statistical.hypot(systematic) / PK_UNIT);
+                assert!(deviation(cells[5]).unwrap() < 2.0 * error, "{row}");
+            }
+        } else {
+            assert!(off.is_empty(), "{heading}: {off:?}");
+        }
     }
 }
 

@@ -163,14 +163,14 @@ def test_no_other_residue_is_an_end_of_proline() -> None:
 def test_a_protein_that_begins_with_proline_says_how_its_end_can_titrate(structure: Write, report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
     options = structure(peptide_text("PRO", "GLU", "LEU"))
-    options.force_field, options.ph_range = "ff19SB", (2.0, 9.0)
+    options.force_field, options.ph_range = "amber99sb-ildn", (2.0, 9.0)
     folder, job, _ = written(options, report)
     assert [one["residue"] for one in job["titration"]["site"]] == ["GL3 2", "cterm ZLEU 3"]
-    command = shlex.split("octitrate calibrate --residue 'nterm PRO' --force-field ff19SB")
+    command = shlex.split("octitrate calibrate --residue 'nterm PRO' --force-field amber99sb-ildn")
     assert shlex.join(command) in notes(report)
     assert compound(command[3]).entry == "nterm"
     # With a correction of one's own it titrates.
-    text = entry(loaded("ff19SB"), "nterm")
+    text = entry(loaded("amber99sb-ildn"), "nterm")
     own = tmp_path / "own/nterm.toml"
     own.parent.mkdir()
     own.write_text(text[: text.index("# Not calibrated")] + OWN + CORRECTION, encoding="utf-8")
