@@ -109,6 +109,26 @@ fn an_offset_is_taken_away_with_the_correction() {
     assert_eq!((more.round(), less.round()), (200.0, -200.0));
 }
 
+/// pH values more than three units from the pKa of every model compound are named, however they lie about it.
+#[test]
+fn ph_values_at_which_nothing_titrates_are_named() {
+    let said = |ph: &str| {
+        let folder = temp_dir::TempDir::new().unwrap();
+        let rest = format!(
+            "[titration]\n\n[titration.buffer]\ndistance = \"0.6 nm\"\n\n[titrate]\nph = {ph}\nequilibration = \"0.02 ps\"\n"
+        );
+        let job = job(folder.path(), 70, &rest);
+        let checked = octitrate(&["check", job.to_str().unwrap()]);
+        assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+        String::from_utf8_lossy(&checked.stdout).into_owned()
+    };
+    let far = said("[1.0, 3.0, 4.25, 7.5, 8.0]");
+    let expected = "nothing is expected to titrate at 3 of 5 pH values (1, 7.5, 8): model compounds of the sites have a pKa of 4.25";
+    assert!(far.contains(expected), "{far}");
+    let near = said("{ min = 1.25, max = 7.25, step = 1.0 }");
+    assert!(!near.contains("nothing is expected to titrate"), "{near}");
+}
+
 /// χ1 and χ2 of Glu have terms of their own, of −B/4 where staggered to −5B/4 where eclipsed each; ∂V/∂λ and whether the correction fits the force field do
 /// not change.
 #[test]

@@ -19,7 +19,7 @@ use octitrate::workflow::exchange;
 use octitrate::workflow::folder::{Folder, Kind};
 use octitrate::workflow::many::Many;
 use octitrate::workflow::starts;
-use octitrate::workflow::titrate::TitrationPlan;
+use octitrate::workflow::titrate::{TitrationPlan, far_from_all};
 use octitrate::workflow::until::Until;
 use std::process::ExitCode;
 
@@ -85,7 +85,8 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
         line!("{:<20} errors of {error}; {looks} looks at most, the first at {}; {growth}", "until", Time::new(first));
     }
     line!("{:<20} {}", "results", results(&config, &simulation)?);
-    for warning in description.warnings.iter().chain(&until.as_ref().and_then(Until::doubt)) {
+    let far = config.titrate.as_ref().and_then(|titrate| far_from_all(&titrate.ph.to_vec(), &description));
+    for warning in description.warnings.iter().chain(&far).chain(&until.as_ref().and_then(Until::doubt)) {
         line!("warning: {warning}");
     }
     // The forces of the first step tell what no file does: atoms that lie on each other.

@@ -23,6 +23,27 @@ use crate::record::{Description, counted};
 use lambda::analysis::counted::Resampling;
 use std::path::PathBuf;
 
+/// How far below or above the pKa of every model compound a pH tells nothing, unless a protein moves a pKa by as much (pK units).
+const FAR: f64 = 3.0;
+
+/// A sentence on pH values of a titration at which no site is expected to change its form.
+pub fn far_from_all(ph: &[f64], system: &Description) -> Option<String> {
+    let pkas: Vec<f64> = system.sites.iter().filter_map(|site| site.pka).collect();
+    let far: Vec<f64> = ph.iter().copied().filter(|ph| pkas.iter().all(|pka| (ph - pka).abs() > FAR)).collect();
+    if pkas.is_empty() || far.is_empty() {
+        return None;
+    }
+    let (low, high) = pkas.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &pka| (a.min(pka), b.max(pka)));
+    let of = if low == high { format!("a pKa of {low}") } else { format!("pKa values of {low} to {high}") };
+    let listed: Vec<String> = far.iter().map(f64::to_string).collect();
+    Some(format!(
+        "nothing is expected to titrate at {} of {} ({}): model compounds of the sites have {of}, more than {FAR} units away; without these the other pH values get the time, or the job ends sooner",
+        far.len(),
+        counted(ph.len(), "pH value"),
+        listed.join(", ")
+    ))
+}
+
 /// A titration as planned.
 #[derive(Debug)]
 pub struct TitrationPlan {
