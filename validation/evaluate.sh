@@ -30,7 +30,7 @@ case $entry in
 esac
 for table in comparison convergence diagnostics pairs pka titration; do cp all/$table.csv "$results"; done
 if [ "$entry" = 4pti ]; then # the amino end has another offset in the second runs, and none in the first
-    evaluate apart runs_3 runs_4
+    evaluate apart runs_3 runs_4 runs_5
     sed -n -e 1p -e '/^"nterm ARG 1"/p' apart/comparison.csv > "$results/apart.csv"
     sed -n -e 1p -e '/^nterm ARG 1,/p' apart/pka.csv > "$results/apart_pka.csv"
 fi
