@@ -12,7 +12,6 @@ use crate::solver::settings::Settings;
 use crate::solver::{Fmm, particles};
 use crate::tuning::accuracy;
 use crate::tuning::cost::Workload;
-use crate::tuning::rounding::Crowd;
 
 /// Tolerance unless one or an order is given.
 const TOLERANCE: f64 = 1e-4;
@@ -132,7 +131,8 @@ impl<T: Real> FmmBuilder<T> {
     ///
     /// # Errors
     /// A tolerance out of range; [`FmmError::Rounding`] where particles crowd in a leaf box so that rounding of their coordinates alone makes larger errors than the
-    /// tolerance; what [`Fmm::new`] and [`Fmm::assign`] refuse.
+    /// tolerance; [`FmmError::ClosePair`] where that of the closest pairs does, all charges taken as ±1 (masses have larger forces
+    /// from afar, so that the error is estimated up to twice as large as it is); what [`Fmm::new`] and [`Fmm::assign`] refuse.
     pub fn build_for(self, positions: &[[f64; 3]]) -> Result<Fmm<T>, FmmError> {
         self.boundary.check()?;
         let particles = particles(positions, self.targets)?;
@@ -152,12 +152,8 @@ impl<T: Real> FmmBuilder<T> {
         settings.tree = self.tree.unwrap_or(settings.tree);
         let mut fmm = Fmm::new(self.boundary, settings)?;
         fmm.assign_with_targets(positions, self.targets, &exclusions)?;
-        if let (Accuracy::Tolerance(tolerance), Some(crowd)) = (self.accuracy, fmm.crowd(positions)) {
-            // An error that is no number is that of particles on one point, which an evaluation names.
-            if crowd.error > tolerance && crowd.error.is_finite() {
-                let Crowd { particles, extent, error } = crowd;
-                return Err(FmmError::Rounding { particles, extent, error, tolerance, single: size_of::<T>() == 4 });
-            }
+        if let Accuracy::Tolerance(tolerance) = self.accuracy {
+            fmm.check_rounding(positions, &exclusions, tolerance)?;
         }
         Ok(fmm)
     }

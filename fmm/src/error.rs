@@ -52,6 +52,26 @@ pub enum FmmError {
         /// Whether the solver works in f32.
         single: bool,
     },
+    /// Rounding of coordinates makes larger errors of the forces of the closest pairs, and with them of all forces, than the tolerance.
+    #[error(
+        "particles {i} and {j} are {distance:.1e} apart, so close that rounding of coordinates in {} precision makes errors of some {error:.1e} of all forces, above the tolerance of {tolerance:e}: {}",
+        if *.single { "single" } else { "double" },
+        if *.single { "take double precision, or exclude the pair if it does not interact" } else { "exclude the pair if it does not interact, or take the direct sum" }
+    )]
+    ClosePair {
+        /// First particle of the pair that suffers most.
+        i: usize,
+        /// Second particle.
+        j: usize,
+        /// Their distance, in the units of the positions.
+        distance: f64,
+        /// Estimated relative error of all forces, as the root of the mean square.
+        error: f64,
+        /// The tolerance asked for.
+        tolerance: f64,
+        /// Whether the solver works in f32.
+        single: bool,
+    },
     /// The tree is empty or too large.
     #[error(
         "tree with root grid {root:?} refined {depth} times: each axis needs 1 to {max_root} root boxes and at most {max} leaf boxes"
@@ -253,6 +273,9 @@ impl FmmError {
             Self::Overflow { particle } => Self::Overflow { particle: of(particle) },
             Self::Strayed { particle, boxes } => Self::Strayed { particle: of(particle), boxes },
             Self::ExclusionTooFar { i, j } => Self::ExclusionTooFar { i: of(i), j: of(j) },
+            Self::ClosePair { i, j, distance, error, tolerance, single } => {
+                Self::ClosePair { i: of(i), j: of(j), distance, error, tolerance, single }
+            }
             other => other,
         }
     }

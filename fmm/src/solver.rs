@@ -21,6 +21,7 @@ use crate::geometry::exclusions::Exclusions;
 use crate::geometry::grid::NearSet;
 use crate::geometry::tree::MAX_ROOT;
 use crate::potentials::Potentials;
+use crate::tuning::close_pairs::ClosePairs;
 use crate::tuning::rounding::Crowd;
 use crate::workspace::{Pool, ScratchPool, VECTORS};
 use evaluation::Evaluation;
@@ -184,9 +185,43 @@ impl<T: Real> Fmm<T> {
         Ok(Geometry::new(&self.boundary, self.settings.tree, positions))
     }
 
-    /// Where rounding of the coordinates of the assignment does most harm.
-    pub(crate) fn crowd(&self, positions: &[[f64; 3]]) -> Option<Crowd> {
-        self.assignment.as_ref().map(|to| Crowd::worst::<T>(to, positions))
+    /// Whether rounding of the coordinates of the assignment alone leaves the forces as accurate as `tolerance` asks for, where all charges are ±1.
+    ///
+    /// # Errors
+    /// [`FmmError::Rounding`] where particles crowd, [`FmmError::ClosePair`] where two of them are too close.
+    pub(crate) fn check_rounding(
+        &self,
+        positions: &[[f64; 3]],
+        exclusions: &Exclusions,
+        tolerance: f64,
+    ) -> Result<(), FmmError> {
+        let Some(to) = &self.assignment else { return Err(FmmError::NotAssigned) };
+        let Crowd { particles, extent, error } = Crowd::worst::<T>(to, positions);
+        // An error that is no number is that of particles on one point, which an evaluation names.
+        if error > tolerance && error.is_finite() {
+            return Err(FmmError::Rounding { particles, extent, error, tolerance, single: size_of::<T>() == 4 });
+        }
+        self.check_close_pairs(positions, None, exclusions, tolerance)
+    }
+
+    /// Whether rounding of the coordinates of close pairs does so; charges that are not known count as ±1.
+    ///
+    /// # Errors
+    /// [`FmmError::ClosePair`] where two particles are too close.
+    pub(crate) fn check_close_pairs(
+        &self,
+        positions: &[[f64; 3]],
+        charges: Option<&[f64]>,
+        exclusions: &Exclusions,
+        tolerance: f64,
+    ) -> Result<(), FmmError> {
+        let Some(to) = &self.assignment else { return Err(FmmError::NotAssigned) };
+        match ClosePairs::find::<T>((to, &self.operators.grid), positions, charges, exclusions, tolerance) {
+            ClosePairs { worst: Some([i, j]), distance, error } if error > tolerance => {
+                Err(FmmError::ClosePair { i, j, distance, error, tolerance, single: size_of::<T>() == 4 })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Potential and field of all particles at every particle, then at every target; returns the energy ½ Σ q φ. Its virial trace Σ r·F equals the energy.

@@ -5,6 +5,7 @@
 mod accuracy;
 mod allocation;
 mod barostat;
+mod close;
 mod common;
 mod crowds;
 #[cfg(feature = "cuda")]

@@ -176,7 +176,7 @@ impl Geometry {
     }
 
     /// The numbers n of periods L for which |d − Σ n L| is shortest: the image of a vector d that is nearest to zero.
-    fn nearest_image(&self, d: [f64; 3]) -> [i32; 3] {
+    pub fn nearest_image(&self, d: [f64; 3]) -> [i32; 3] {
         let start = self.inverse * Vector3::from(d);
         // Nearest planes one axis after the other, `off` planes from the nearest one.
         let rounded = |off: [i32; 3]| {
