@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::geometry::exclusions::ExclusionError;
 use crate::geometry::grid::MAX_OPENING;
+use crate::geometry::tree::MAX_ROOT;
 use crate::solver::evaluation::MAX_STRAY;
 
 /// Errors of [`Fmm`](crate::Fmm). Particles are counted from 0.
@@ -104,13 +105,15 @@ pub enum FmmError {
         /// Number of periods.
         periods: usize,
     },
-    /// The boxes are too thin, or their size is no number.
+    /// The boxes are too long or too thin, or their size is no number.
     #[error(
-        "boxes so thin, or so large or small, that {near:.1e} of them may be near each other: choose a root grid of near-cubic boxes"
+        "{}", if near.is_finite() { format!("boxes {ratio:.1e} times as long as thin, of which {near:.1e} may be near each other: they may be some 40 times as long as wide, or 500 times as wide as thin. Take a root grid of near-cubic boxes; it has at most {MAX_ROOT} boxes per axis, so that a cell that is more than some 2500 times as long as wide, or 30000 times as wide as thin, needs several copies of itself and its particles side by side") } else { "boxes whose size or shape is beyond the range of the numbers: take other units of length".into() }
     )]
     Boxes {
         /// Boxes that may be near.
         near: f64,
+        /// Longest edge of a box over its smallest height.
+        ratio: f64,
     },
     /// Slabs and wires must be neutral.
     #[error("net charge {charge:e}: a cell that repeats in one or two directions must be neutral")]

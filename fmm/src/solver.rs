@@ -13,7 +13,7 @@ pub(crate) mod virial;
 use std::slice;
 
 use crate::FmmError;
-use crate::checks::{check_charge, check_finite, check_length, not_finite};
+use crate::checks::{at_one_point, check_charge, check_finite, check_length, not_finite};
 use crate::coulomb::Coulomb;
 use crate::geometry::assignment::{Assignment, Geometry};
 use crate::geometry::boundary::Boundary;
@@ -207,7 +207,7 @@ impl<T: Real> Fmm<T> {
     /// Whether rounding of the coordinates of close pairs does so; charges that are not known count as ±1.
     ///
     /// # Errors
-    /// [`FmmError::ClosePair`] where two particles are too close.
+    /// [`FmmError::ClosePair`] where two particles are too close; [`FmmError::Coincident`] where they are images of each other.
     pub(crate) fn check_close_pairs(
         &self,
         positions: &[[f64; 3]],
@@ -218,7 +218,9 @@ impl<T: Real> Fmm<T> {
         let Some(to) = &self.assignment else { return Err(FmmError::NotAssigned) };
         match ClosePairs::find::<T>((to, &self.operators.grid), positions, charges, exclusions, tolerance) {
             ClosePairs { worst: Some([i, j]), distance, error } if error > tolerance => {
-                Err(FmmError::ClosePair { i, j, distance, error, tolerance, single: size_of::<T>() == 4 })
+                let at_one_point = at_one_point(&self.boundary, positions, i, [j].into_iter());
+                let single = size_of::<T>() == 4;
+                Err(at_one_point.unwrap_or(FmmError::ClosePair { i, j, distance, error, tolerance, single }))
             }
             _ => Ok(()),
         }

@@ -112,3 +112,37 @@ fn a_solver_may_be_used_from_another_thread_pool_than_it_was_made_in() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(7).build().unwrap();
     assert_eq!(pool.install(|| run(&mut fmm, &x, &q, &Exclusions::none(100)).0), energy);
 }
+
+/// A root grid has at most 64 boxes per axis, so that those of a very long cell are long.
+#[test]
+fn cells_of_any_reasonable_shape_are_taken_and_others_told_why() {
+    let build = |boundary: Boundary, edges: [f64; 3], n| {
+        let (x, _) = cloud(n, edges, 0.0, 9);
+        Fmm::builder().boundary(boundary).build_for(&x).map(|_| ())
+    };
+    for edges in [[1.0, 1.0, 2500.0], [2500.0, 1.0, 1.0], [1.0, 3e4, 3e4]] {
+        assert_eq!(build(Boundary::rectangular(edges), edges, 300), Ok(()), "{edges:?}");
+    }
+    let edges = [1.0, 1.0, 1e4];
+    let refused = build(Boundary::rectangular(edges), edges, 300).unwrap_err().to_string();
+    assert!(
+        refused.contains("1.6e2 times as long as thin") && refused.contains("2500 times as long as wide"),
+        "{refused}"
+    );
+    // Few particles need one box, which is too long before it is known how far they reach along the open direction.
+    for n in [3, 1000] {
+        let slab = Boundary::Slab { periods: [[1.0, 0.0, 0.0], [0.0, 600.0, 0.0]] };
+        assert_eq!(build(slab, [1.0, 600.0, 600.0], n), Ok(()), "{n}");
+    }
+}
+
+/// An image of another particle lies where that one does but for the rounding of its position.
+#[test]
+fn particles_on_images_of_others_are_named() {
+    let positions = [[0.1, 0.2, 0.3], [0.6, 0.9, 0.4], [1.1, 0.2, 0.3]];
+    let builder = Fmm::builder().boundary(Boundary::rectangular([1.0; 3])).tolerance(1e-6);
+    let built = builder.clone().build_for(&positions).map(|_| ());
+    assert_eq!(built, Err(FmmError::Coincident { particle: 0, other: Some(2) }));
+    let exclusions = Exclusions::from_pairs(3, [[0, 2]]).unwrap();
+    assert_eq!(builder.exclusions(exclusions).build_for(&positions).map(|_| ()), Ok(()));
+}

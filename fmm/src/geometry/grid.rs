@@ -243,7 +243,14 @@ impl NearSet {
     /// Boxes so thin, or so large or small, that a list of their neighbours makes no sense.
     pub fn checked(basis: &[[f64; 3]; 3], separation: f64) -> Result<Self, FmmError> {
         let near = Self::candidates(basis, separation);
-        if near <= MAX_NEAR { Ok(Self::new(basis, separation)) } else { Err(FmmError::Boxes { near }) }
+        if near <= MAX_NEAR {
+            return Ok(Self::new(basis, separation));
+        }
+        let [e0, e1, e2] = *basis;
+        let volume = dot(e0, cross(e1, e2)).abs();
+        let area = [cross(e1, e2), cross(e2, e0), cross(e0, e1)].map(norm).into_iter().fold(0.0, f64::max);
+        let ratio = basis.map(norm).into_iter().fold(0.0, f64::max) * area / volume;
+        Err(FmmError::Boxes { near, ratio })
     }
 
     /// All near offsets, in ascending order, the box itself included.

@@ -135,13 +135,13 @@ impl<T: Real> Particles<'_, T> {
                     continue;
                 }
                 let (exact, distance) = force(self.difference(i, j));
-                // Two particles on one point are named by an evaluation.
-                if distance > 0.0 {
-                    let rounded = force(found).0;
+                let rounded = force(found).0;
+                // Two particles on one point are named by an evaluation, unless they are images of each other and only nearly there.
+                if distance > 0.0 || rounded != exact {
                     let error: f64 = (0..3).map(|a| (rounded[a] - exact[a]).powi(2)).sum();
                     let weight = (charge(i) * charge(j)).powi(2);
                     sums.difference += weight * error;
-                    sums.size += weight * distance.powi(-4);
+                    sums.size += if distance > 0.0 { weight * distance.powi(-4) } else { 0.0 };
                     if weight * error > sums.worst.0 {
                         sums.worst = (weight * error, Some([i.min(j), i.max(j)]), distance);
                     }

@@ -9,8 +9,9 @@
 use kernels::Real;
 use rayon::prelude::*;
 
+use crate::geometry::assignment::Geometry;
 use crate::geometry::boundary::{Boundary, dot, norm};
-use crate::geometry::grid::{NearSet, box_vectors};
+use crate::geometry::grid::{MAX_NEAR, NearSet, box_vectors};
 use crate::geometry::tree::{MAX_LEAVES, MAX_ROOT, TreeShape};
 use crate::operators::harmonics::count;
 use crate::solver::settings::Settings;
@@ -191,6 +192,11 @@ fn cost<T: Real>(order: usize, separation: f64, workload: &Workload, tree: &Tree
     let open_edge = (0..3).map(|a| workload.edges[a] / tree.root[a] as f64).fold(0.0, f64::max);
     let basis = box_vectors(&workload.boundary, tree.root, open_edge).0;
     let Ok(near) = NearSet::checked(&basis, separation) else { return f64::INFINITY };
+    // A solver has boxes before it has particles, whose extent along open directions of slabs and wires makes them longer.
+    let empty = Geometry::new(&workload.boundary, *tree, &[]).unit_basis();
+    if NearSet::candidates(&empty, separation) > MAX_NEAR {
+        return f64::INFINITY;
+    }
     let near = near.offsets().len() as f64;
     let others = workload.density.map_or(near * per_box, |density| density.others(leaf, near));
     let pairs = particles * (others + 8.0);
