@@ -5,7 +5,7 @@
 //!
 //!   ε² = Σ q_i² q_j² e_ij² / Σ q_i² q_j² / d_ij⁴   over all pairs.
 //!
-//! 1 000 charges ±1 at random places on a line have pairs a millionth of it apart, and 1e-6 to 1e-2 of error in single precision. The estimate rounds each pair as the
+//! 1 000 charges ±1 at random places on a line have pairs a millionth of it apart, and 4e-6 to 2e-3 of error in single precision. The estimate rounds each pair as the
 //! inner loops do, so that it knows the places of these particles and not only how close they are; it is what is found where rounding is more than the other errors
 //! (`tests/close.rs`). Only pairs are looked at that may have a larger error than is wanted. All others count as the evenly spaced particles of [`Crowd`](super::rounding::Crowd)
 //! would: Σ 1/d⁴ ≈ 4π/a⁴ for each of them, with a their spacing.
