@@ -78,6 +78,9 @@ def _table(path: Path, index: str | None = None, help: str = _NO_RESULTS) -> pd.
     text = _text(path, help)
     whole = text[: text.rfind("\n") + 1]
     frame = pd.read_csv(io.StringIO(whole))
+    # pandas takes cells too many for an index and moves all columns
+    if len(frame) and not isinstance(frame.index, pd.RangeIndex):
+        raise Refused(f"{path}: its lines have more cells than its head", "`octitrate pka` writes the tables of a titration anew")
     # pandas counts columns of one name: `its error`, `its error.1`
     frame.columns = pd.Index([f"{before} error" if _ITS_ERROR.fullmatch(name) else name for before, name in zip(["", *frame.columns], frame.columns)])
     for name in frame.columns.intersection(list(_TRUTHS)):

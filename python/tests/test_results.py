@@ -326,6 +326,13 @@ def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
     assert found.time() == 0.5
 
 
+def test_lines_with_more_cells_than_their_head_are_refused(tmp_path: Path) -> None:
+    """pandas takes the first cells for an index then, and every column is that of another."""
+    (tmp_path / "pka.csv").write_text("site,pKa,reasons\nGLH 2,4.2,at pH 3, 4\n", encoding="utf-8")
+    with pytest.raises(Refused, match="more cells than its head"):
+        Titration(tmp_path).pka()
+
+
 def test_a_calibration(tmp_path: Path) -> None:
     text = "lambda,dV/dlambda (kJ/mol),error (kJ/mol),fit (kJ/mol)\n0.0,10.0,0.5,10.1\n1.0,-20.0,0.5,-20.1\n"
     (tmp_path / "calibration.csv").write_text(text)

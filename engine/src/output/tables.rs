@@ -4,6 +4,7 @@
 
 use crate::error::{Error, InputError, Result};
 use crate::frame::{Frame, Quantity};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
@@ -11,6 +12,16 @@ use std::path::{Path, PathBuf};
 
 /// Name of the column of a replica exchange that says whose coordinates they are.
 pub const WALKER: &str = "walker";
+
+/// A text as one cell of a CSV file: in quotes if it holds a comma, a quote or the end of a line. Without them pandas takes the cells too many for an index and moves
+/// all columns, without a word.
+pub fn cell(text: &str) -> Cow<'_, str> {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\"")).into()
+    } else {
+        text.into()
+    }
+}
 
 /// A growing CSV file.
 #[derive(Debug)]
@@ -91,7 +102,7 @@ impl Table {
     fn header(&mut self, names: impl Iterator<Item = String>) -> Result<()> {
         self.line.push_str("time (ps)");
         for name in names {
-            let _ = write!(self.line, ",{name}");
+            let _ = write!(self.line, ",{}", cell(&name));
         }
         self.end_line()
     }
@@ -198,6 +209,17 @@ mod tests {
         table.lambdas(&frame(0.5), &sites).unwrap();
         table.sync().unwrap();
         assert_eq!(LambdaSeries::read(&path).unwrap().time, [0.0, 0.5]);
+    }
+
+    #[test]
+    fn a_text_with_a_comma_is_one_cell() {
+        for text in ["GLU 2", "at pH 4, 5", "of \"A\"", "two\nlines", "", "a\rb, \"c\""] {
+            let line = format!("1,{},2\n", cell(text));
+            let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line.as_bytes());
+            let cells: Vec<csv::StringRecord> = reader.records().map(|record| record.unwrap()).collect();
+            assert_eq!(cells, [vec!["1", text, "2"]], "{line}");
+        }
+        assert_eq!(cell("GLU 2"), "GLU 2");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::energies::{Quantity, RunEnergies, Together, together};
 use crate::output::energies::EnergySeries;
 use crate::output::files;
+use crate::output::tables::cell;
 use crate::record::counted;
 use lambda::analysis::equilibration::Slope;
 use std::fmt::Write;
@@ -167,7 +168,7 @@ fn table(runs: &[RunEnergies]) -> String {
             let _ = writeln!(
                 text,
                 "{},{},{},{:.9e},{:.3e},{:.6e},{:.6e},{:.3e},{:.1},{:.2},{},{},{atoms}",
-                name(runs, run),
+                cell(&name(runs, run)),
                 quantity.name,
                 quantity.unit,
                 mean.value,

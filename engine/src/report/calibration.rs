@@ -7,6 +7,7 @@ use crate::atomic::write_atomic;
 use crate::config::Config;
 use crate::error::Result;
 use crate::evaluation::calibration::{Calibration, FinishedRound, Measured, Windows, probability};
+use crate::output::tables::cell;
 use crate::record::counted;
 use lambda::analysis::agreement::{Agreement, Difference};
 use lambda::analysis::simplex_fit::{Uncertain, Window, edges, on_edge};
@@ -67,6 +68,7 @@ fn csv(calibration: &Calibration) -> String {
             names.extend([format!("{name} (kJ/mol)"), "error (kJ/mol)".into(), "fit (kJ/mol)".into()]);
         }
     }
+    let names: Vec<_> = names.iter().map(|name| cell(name)).collect();
     let _ = writeln!(text, "{},frames,independent samples,{HALVES},{STARTS}", names.join(","));
     for measured in &calibration.estimate.windows {
         let window = &measured.average;
@@ -98,7 +100,8 @@ fn differences(window: &Measured) -> [String; 2] {
 }
 
 fn rounds_csv(calibration: &Calibration) -> String {
-    let populations: Vec<String> = calibration.forms.iter().map(|form| format!("population {form}")).collect();
+    let populations: Vec<String> =
+        calibration.forms.iter().map(|form| cell(&format!("population {form}")).into_owned()).collect();
     let mut text = format!(
         "round,deviation (kJ/mol),error (kJ/mol),transitions,frames,independent samples,{HALVES},{}\n",
         populations.join(",")

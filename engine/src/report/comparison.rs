@@ -5,6 +5,7 @@ use crate::atomic::write_atomic;
 use crate::error::{Error, Result};
 use crate::evaluation::comparison::{Averages, Compared, Comparison, Statistics, Verdict};
 use crate::evaluation::measured::Constant;
+use crate::output::tables::cell;
 use crate::record::Labels;
 use lambda::analysis::determined::Determined;
 use serde_json::{Value, json};
@@ -111,7 +112,8 @@ fn csv(comparison: &Comparison) -> String {
             [row.is_converged, row.is_extrapolated].map(|is_so| if is_so { "yes" } else { "no" });
         let word = word(row.verdict);
         // Names of steps have a comma.
-        let _ = writeln!(text, "\"{}\",{},{cells},{word},{converged},{extrapolated}", row.site, row.group);
+        let (site, group) = (row.site.replace('"', "\"\""), cell(&row.group));
+        let _ = writeln!(text, "\"{site}\",{group},{cells},{word},{converged},{extrapolated}");
     }
     text
 }

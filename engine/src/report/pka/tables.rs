@@ -6,6 +6,7 @@
 use crate::atomic::write_atomic;
 use crate::error::Result;
 use crate::evaluation::pka::{Diagnostics, Evaluation, Neighbour, PairResult, SIGNIFICANT, SiteResult, grouped};
+use crate::output::tables::cell;
 use crate::record::Labels;
 use crate::report::text::aligned;
 use lambda::analysis::hill::Determined;
@@ -66,13 +67,14 @@ pub(super) fn pka(evaluation: &Evaluation) -> String {
     let labels = evaluation.labels();
     for site in &evaluation.sites {
         let label = labels.of(&site.record.name);
+        let label = cell(&label);
         let (transitions, mixed) = (site.transitions(), optional(site.mixed(), 5));
         for (index, step) in site.titration.macroscopic.iter().enumerate() {
             let fit = site.fit(index);
             let in_solution = both(evaluation.in_solution(fit.pka).unwrap_or(Determined::Unknown));
             let numbers = [fit.pka, fit.slope, step.pka_slope_one, step.from_microscopic];
             let numbers = numbers.map(both).join(",");
-            let (name, reference) = (&site.record.name, optional(site.reference(step.from, step.to), 2));
+            let (name, reference) = (cell(&site.record.name), optional(site.reference(step.from, step.to), 2));
             let (counted, verdict) = (step.counted.map(both).join(","), verdict(&site.diagnostics));
             let _ = writeln!(
                 text,
@@ -88,7 +90,7 @@ pub(super) fn pka(evaluation: &Evaluation) -> String {
 /// `yes,` or `no,` and the reasons.
 fn verdict(diagnostics: &Diagnostics) -> String {
     let yes = if diagnostics.reasons.is_empty() { "yes" } else { "no" };
-    format!("{yes},{}", diagnostics.reasons.join("; "))
+    format!("{yes},{}", cell(&diagnostics.reasons.join("; ")))
 }
 
 fn diagnostics(evaluation: &Evaluation) -> String {
@@ -112,7 +114,8 @@ fn diagnostics(evaluation: &Evaluation) -> String {
             let _ = writeln!(
                 text,
                 "{},{},{pka},{transitions},{exchanges},{turned},{held},{trips},{own_trips},{halves},{spread},{overlap},{verdict}",
-                site.record.name, step.to
+                cell(&site.record.name),
+                step.to
             );
         }
     }
@@ -127,7 +130,8 @@ pub(super) fn neighbours(evaluation: &Evaluation) -> String {
             for neighbour in &site.neighbours.atoms {
                 let Neighbour { residue, atom, shares } = neighbour;
                 let share = optional(shares[class], 3);
-                let _ = writeln!(text, "{},{lost},{frames},{residue},{atom},{share}", site.record.name);
+                let [name, residue, atom] = [&site.record.name, residue, atom].map(|text| cell(text));
+                let _ = writeln!(text, "{name},{lost},{frames},{residue},{atom},{share}");
             }
         }
     }
@@ -142,8 +146,9 @@ fn micro(evaluation: &Evaluation) -> String {
             let [from, to] = [link.from, link.to].map(|form| &site.record.forms[form]);
             let reference = site.microscopic_reference(link.from, link.to);
             let shares = [link.from, link.to].map(|form| both(site.titration.shares[form])).join(",");
-            let (site, pk) = (&site.record.name, both(link.pk));
-            let _ = writeln!(text, "{site},{},{},{pk},{},{shares}", from.name, to.name, optional(Some(reference), 2));
+            let [site, from, to] = [&site.record.name, &from.name, &to.name].map(|text| cell(text));
+            let (pk, reference) = (both(link.pk), optional(Some(reference), 2));
+            let _ = writeln!(text, "{site},{from},{to},{pk},{reference},{shares}");
         }
     }
     text
@@ -157,7 +162,7 @@ fn titration(evaluation: &Evaluation) -> String {
             let ends = point.interval.map_or([None; 2], |ends| ends.map(Some)).map(|end| optional(end, 5)).join(",");
             let (s, mixed) = (optional(point.deprotonated, 5), optional(point.occupancy.mixed_fraction(), 5));
             let (transitions, frames) = (point.occupancy.transitions, point.occupancy.frames());
-            let (ph, name, samples) = (point.ph, &site.record.name, point.samples);
+            let (ph, name, samples) = (point.ph, cell(&site.record.name), point.samples);
             let others = [point.deprotonated_weighted, point.deprotonated_counted].map(|s| optional(s, 5)).join(",");
             let _ = writeln!(text, "{ph},{name},{s},{ends},{others},{mixed},{transitions},{frames},{samples:.1}");
         }
@@ -175,9 +180,10 @@ fn populations(evaluation: &Evaluation) -> String {
                 let population = optional(point.populations.as_ref().map(|p| p[k]), 5);
                 let counted = optional(point.occupancy.population(k), 5);
                 let weighted = optional(point.weighted.as_ref().map(|p| p[k]), 5);
-                let (ph, name, lost, mean) = (point.ph, &site.record.name, form.protons_lost, means[k]);
+                let (ph, lost, mean) = (point.ph, form.protons_lost, means[k]);
+                let [name, form] = [&site.record.name, &form.name].map(|text| cell(text));
                 let numbers = format!("{population},{ends},{weighted},{counted},{mean:.5}");
-                let _ = writeln!(text, "{ph},{name},{},{lost},{numbers}", form.name);
+                let _ = writeln!(text, "{ph},{name},{form},{lost},{numbers}");
             }
         }
     }
@@ -189,7 +195,7 @@ fn pairs(evaluation: &Evaluation) -> String {
         "first,second,correlation,its error,significant,pKa of first,its error,pKa of second,its error,interaction (pK),its error,first pKa of both,its error,second pKa of both,its error\n",
     );
     for PairResult { sites, pair } in &evaluation.pairs {
-        let [first, second] = sites.map(|site| &evaluation.sites[site].record.name);
+        let [first, second] = sites.map(|site| cell(&evaluation.sites[site].record.name));
         let significant = if pair.significant(SIGNIFICANT) { "yes" } else { "no" };
         let [pk1, pk2] = pair.pka;
         let [upper, lower] = pair.macroscopic;
@@ -206,7 +212,7 @@ fn convergence(evaluation: &Evaluation) -> String {
         for (index, step) in site.titration.macroscopic.iter().enumerate() {
             for (k, share) in found.shares.iter().enumerate() {
                 let numbers = [found.forward[index][k], found.reverse[index][k]].map(both).join(",");
-                let _ = writeln!(text, "{},{},{share:.2},{numbers}", site.record.name, step.to);
+                let _ = writeln!(text, "{},{},{share:.2},{numbers}", cell(&site.record.name), step.to);
             }
         }
     }

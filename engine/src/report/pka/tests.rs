@@ -73,6 +73,32 @@ fn evaluation(sites: &[SiteRecord], ph: &[f64]) -> Evaluation {
     evaluate(runs, &Options { resampling, parquet: false, ..Options::default() }).unwrap()
 }
 
+/// pandas takes cells too many for an index and moves all columns, without a word.
+#[test]
+fn tables_have_as_many_cells_in_every_line() {
+    let mut site = site("GLU, 4", &[0.0, 4.0, 4.3]);
+    site.forms[1].name = "syn, anti".into();
+    let mut evaluation = evaluation(&[site], &[3.0, 4.0, 5.0]);
+    let reason = "fewer than 10 transitions at pH 3, 4, 5";
+    evaluation.sites[0].diagnostics.reasons = vec![reason.into(), "the error of the pKa is 0.3".into()];
+    let folder = temp_dir::TempDir::new().unwrap();
+    tables::write(&evaluation, folder.path()).unwrap();
+    let mut read = 0;
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let mut reader = csv::Reader::from_path(&path).unwrap();
+        let head = reader.headers().unwrap().clone();
+        for record in reader.records() {
+            let record = record.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let of = |name: &str| head.iter().position(|cell| cell == name).map(|column| record[column].to_string());
+            assert!(of("site").is_none_or(|name| name == "GLU, 4"), "{record:?}");
+            assert!(of("reasons").is_none_or(|reasons| reasons == format!("{reason}; the error of the pKa is 0.3")));
+        }
+        read += 1;
+    }
+    assert_eq!(read, 8);
+}
+
 fn page(evaluation: &Evaluation) -> String {
     let background = Background::of(evaluation);
     let labels = evaluation.labels();
