@@ -4,6 +4,9 @@
 //! where they are there chain, error (`Expt. Uncertainty`) and entry (`PDB ID`). Ends of chains are `N-term` and `C-term` in place of the name of a
 //! residue. A pKa is a number; a bound, `<2.2` or `>11`; or the steps of sites that titrate together, `2.21,6.54`. Other columns are not looked at.
 //!
+//! Cells are separated by commas, semicolons or tabs, as the head has them. A table with semicolons is one of a program whose decimals have a comma: `4,2` is a
+//! number there, unless some number of the table has a point. Rows without any content are left out, and cells at the end of a row may be missing.
+//!
 //! Names of residues are those of any form and force field: GLU, GLH, GL3 and ZGL3 are one residue ([`Group`]).
 
 mod group;
@@ -74,22 +77,53 @@ pub fn read(path: &Path, entry: Option<&str>) -> Result<Vec<Measured>> {
 }
 
 fn parse(bytes: &[u8], entry: Option<&str>) -> Parsed<Vec<Measured>> {
-    let damaged =
-        |e: csv::Error| InputError::new(format!("it is no table: {e}"), "valid are comma-separated values with a head");
+    let damaged = |e: csv::Error| InputError::new(format!("it is no table: {e}"), "valid is a CSV file with a head");
     // Programs for tables put a mark in front of their files.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    // With an end of its last line the lines can be counted.
-    let bytes = &[bytes, b"\n"].concat()[..];
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(bytes);
-    let [of_entry, residue, chain, number, pka, error] = columns(reader.headers().map_err(damaged)?)?;
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let help = "save it as \"CSV UTF-8\", as programs for tables call that";
+        InputError::new(format!("line {line}: the file is not UTF-8"), help)
+    })?;
+    let separator = separator(bytes);
+    // With an end of its last line, and one character for each, the lines can be counted. Excel's `sep=;` is no head.
+    let mut bytes = (text.replace("\r\n", "\n").replace('\r', "\n") + "\n").into_bytes();
+    if bytes.starts_with(b"sep=") {
+        bytes[0] = b'#';
+    }
+    let mut builder = csv::ReaderBuilder::new();
+    builder.trim(csv::Trim::All).comment(Some(b'#')).delimiter(separator).flexible(true);
+    let mut reader = builder.from_reader(&bytes[..]);
+    let head = reader.headers().map_err(damaged)?.clone();
+    let [of_entry, residue, chain, number, pka, error] = columns(&head)?;
     let entry = chosen(entry, of_entry)?;
-    let (mut found, mut entries) = (Vec::new(), Vec::<String>::new());
+    let mut rows: Vec<(u64, StringRecord)> = Vec::new();
     let mut record = StringRecord::new();
     while reader.read_record(&mut record).map_err(damaged)? {
         // The reader stands behind the record, in whose quoted cells there may be lines, too.
         let inside: usize = record.iter().map(|cell| cell.matches('\n').count()).sum();
         let line = reader.position().line().saturating_sub(1 + inside as u64);
-        let cell = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default();
+        if record.iter().skip(head.len()).any(|cell| !cell.is_empty()) {
+            let message = format!("line {line}: it has {} cells, and the head {}", record.len(), head.len());
+            let help =
+                "put a cell that holds commas in quotes; decimals have a point, unless semicolons separate the cells";
+            return Err(InputError::new(message, help).into());
+        }
+        if record.iter().any(|cell| !cell.is_empty()) {
+            rows.push((line, record.clone()));
+        }
+    }
+    fn cell(record: &StringRecord, column: Option<usize>) -> &str {
+        column.and_then(|column| record.get(column)).unwrap_or_default()
+    }
+    // A point in a number says that commas are none.
+    let has_point =
+        |text: &str| text.split_once('.').is_some_and(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let points = rows.iter().any(|(_, row)| has_point(cell(row, pka)) || has_point(cell(row, error)));
+    let decimal = |text: &str| if separator == b';' && !points { text.replace(',', ".") } else { text.to_string() };
+    let (mut found, mut entries) = (Vec::new(), Vec::<String>::new());
+    for (line, record) in &rows {
+        let (line, cell) = (*line, |column| cell(record, column));
         let own = cell(of_entry).to_ascii_uppercase();
         if entry.as_ref().is_some_and(|wanted| *wanted != own) {
             continue;
@@ -98,10 +132,11 @@ fn parse(bytes: &[u8], entry: Option<&str>) -> Parsed<Vec<Measured>> {
             entries.push(own);
         }
         let wrong = |message: String, help: &str| InputError::new(format!("line {line}: {message}"), help);
-        let (number, insertion) = residue_number(cell(number))
+        // A column of numbers with a gap in it comes out of pandas with decimals.
+        let (number, insertion) = residue_number(cell(number).trim_end_matches(".0"))
             .ok_or_else(|| wrong(format!("the number of the residue is {:?}", cell(number)), "valid is 27, or 27A"))?;
         let group = Group::named(cell(residue)).ok_or_else(|| wrong("there is no name of a residue".into(), ""))?;
-        let constant = Constant::parse(cell(pka), cell(error)).map_err(|message| {
+        let constant = Constant::parse(&decimal(cell(pka)), &decimal(cell(error))).map_err(|message| {
             wrong(message, "valid are a number from -10 to 30, a bound (<2.2 or >11), the steps of sites that titrate together (\"2.21,6.54\", whole ones as \"1.0,4.0\"), N/A; an error is a number or N/A; decimals have a point")
         })?;
         let chain = Some(cell(chain)).filter(|chain| !chain.is_empty()).map(str::to_string);
@@ -121,6 +156,16 @@ fn parse(bytes: &[u8], entry: Option<&str>) -> Parsed<Vec<Measured>> {
         }
         _ => Ok(found),
     }
+}
+
+/// What separates the cells: a comma, a semicolon or a tab, the one that the head has most of.
+fn separator(bytes: &[u8]) -> u8 {
+    let mut lines = bytes.split(|&byte| byte == b'\n' || byte == b'\r');
+    let head = lines.find(|line| !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"sep="));
+    let head = head.unwrap_or_default();
+    let count = |separator: &u8| head.iter().filter(|byte| *byte == separator).count();
+    // The last one of those that are equally frequent.
+    b"\t;,".iter().copied().max_by_key(count).unwrap_or(b',')
 }
 
 /// The entry that is wanted, in capitals.
@@ -196,13 +241,55 @@ mod tests {
         );
         assert!(refused("residue,number,pKa\nGLU,1,about 4\n", None).contains("line 2: the pKa is \"about 4\""));
         assert!(refused("residue,number,pKa\n,1,4\n", None).contains("line 2: there is no name"));
-        assert!(refused("residue,number,pKa\nGLU,1,4,5\n", None).contains("it is no table"));
+        let comma = refused("residue,number,pKa\nGLU,1,4.5\nGLU,2,4,5\n", None);
+        assert!(comma.contains("line 3: it has 4 cells, and the head 3") && comma.contains("decimals have a point"));
         let comma = refused("residue,number,pKa\nGLU,1,\"4,1\"\n", None);
         assert!(
             comma.contains("line 2: \"4,1\" may be a number with a decimal comma") && comma.contains("\"1.0,4.0\"")
         );
         let of_error = refused("residue,number,pKa,error\nGLU,1,2.9,\"0,1\"\n", None);
         assert!(of_error.contains("\"0,1\" may be a number with a decimal comma"));
+    }
+
+    /// As programs for tables write them where decimals have a comma.
+    #[test]
+    fn semicolons_and_tabs_separate_cells_too() {
+        let value = |value, error| Constant::Value { value, error };
+        let head = "\u{feff}sep=;\r\nresidue;chain;number;pKa;error\r\n";
+        let found = parse(
+            format!("{head}GLU;A;2;4,25;0,1\r\nASP;A;3;<2,0;\r\n;;;;\r\nASP;A;19;\"2,21;6,54\"\r\n").as_bytes(),
+            None,
+        );
+        let found = found.unwrap();
+        assert_eq!(found.iter().map(|one| one.line).collect::<Vec<_>>(), [3, 4, 6]);
+        assert_eq!(found[0].constant, value(4.25, Some(0.1)));
+        assert_eq!(found[1].constant, Constant::Below(2.0));
+        assert_eq!(found[2].constant, Constant::Steps(vec![(2.21, None), (6.54, None)]));
+        assert_eq!(one("residue\tnumber\tpKa\nGLU\t2\t4.25\n").constant, value(4.25, None));
+        assert_eq!(one("residue;number;pKa;source, year\nGLU;2;4,2;NMR\n").constant, value(4.2, None));
+        // With points somewhere commas are what they are with commas between the cells.
+        let both = refused("residue;number;pKa\nGLU;1;4.5\nASP;2;\"1,4\"\n", None);
+        assert!(both.contains("line 3: \"1,4\" may be a number with a decimal comma"), "{both}");
+        assert!(refused("residue\tnumber\tpKa\nGLU\t2\t4,2\n", None).contains("decimal comma"));
+    }
+
+    #[test]
+    fn rows_without_content_are_left_out_and_cells_may_be_missing() {
+        let found = one("residue,number,pKa,error\n,,,\nGLU,2.0,4.2\n,,\n");
+        assert_eq!(
+            (found.line, found.place.number, found.constant),
+            (3, 2, Constant::Value { value: 4.2, error: None })
+        );
+        assert_eq!(one("residue,number,pKa,,\nGLU,2,4.2,,,\n").place.number, 2);
+        assert!(refused("residue,number,pKa\nGLU,,4.2\n", None).contains("line 2: the number of the residue is \"\""));
+    }
+
+    #[test]
+    fn other_encodings_are_named() {
+        let text = [&b"residue,number,pKa,by\nGLU,2,4.2,J. P\xe9rez\n"[..], &b"\xff\xfer\0e\0s\0"[..]];
+        let of = |bytes: &[u8]| parse(bytes, None).unwrap_err();
+        assert_eq!(of(text[0]).message, "line 2: the file is not UTF-8");
+        assert!(of(text[1]).message.starts_with("line 1: ") && of(text[1]).help.contains("CSV UTF-8"));
     }
 
     /// What is computed may stand beside what is measured.
