@@ -154,7 +154,7 @@ impl<S: Stored> Checkpoint<S> {
     }
 
     fn newest(folder: &Path, check: impl Fn(&Self) -> std::result::Result<(), String>) -> Result<Option<Found<S>>> {
-        let mut note: Option<String> = None;
+        let mut refused: Vec<String> = Vec::new();
         for name in [FILE, PREVIOUS] {
             let path = folder.join(name);
             let bytes = match std::fs::read(&path) {
@@ -163,13 +163,14 @@ impl<S: Stored> Checkpoint<S> {
                 Err(e) => return Err(Error::file(&path, "read the checkpoint", e)),
             };
             match Self::decode(&bytes).and_then(|found| check(&found).map(|()| found)) {
-                Ok(checkpoint) => return Ok(Some(Found { checkpoint, note, emptied: None })),
-                Err(reason) => note = Some(note.unwrap_or(format!("{} was not used: {reason}", path.display()))),
+                Ok(checkpoint) => return Ok(Some(Found { checkpoint, note: refused.pop(), emptied: None })),
+                Err(reason) => refused.push(format!("{} was not used: {reason}", path.display())),
             }
         }
-        match note {
-            None => Ok(None),
-            Some(note) => {
+        match &refused[..] {
+            [] => Ok(None),
+            refused => {
+                let note = refused.join("; ");
                 let help = format!(
                     "put back what was changed, or {}; a trajectory that is kept elsewhere may be replaced by an empty file",
                     anew(folder)

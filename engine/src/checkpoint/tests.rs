@@ -159,6 +159,8 @@ fn a_damaged_checkpoint_falls_back_on_the_one_before() {
     std::fs::write(folder.path().join(PREVIOUS), "rubbish").unwrap();
     let message = load().unwrap_err().to_string();
     assert!(message.contains("no checkpoint is usable") && message.contains("damaged"), "{message}");
+    // Each of them with its reason.
+    assert!(message.contains("checkpoint.previous was not used: it is not a checkpoint"), "{message}");
 }
 
 #[test]

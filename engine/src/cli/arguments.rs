@@ -105,9 +105,10 @@ Of runs that swap their pH it prints one job, which makes the table itself.")]
     /// Calibrate V_MM of a model compound: fixed-λ windows, a polynomial fit, a library entry.
     #[command(after_help = "\
 The job needs a section [calibrate]. Windows that are finished are not repeated.
-With --residue the Python package builds the model compounds, the charge buffer first where the water
-has none; each is equilibrated and calibrated, and its entry goes to the library that `octitrate
-prepare` reads. What is done is not repeated: the same command continues.
+With --residue the Python package builds the model compounds, the charge buffer
+first where the water has none; each is equilibrated and calibrated, and its entry
+goes to the library that `octitrate prepare` reads. What is done is not repeated:
+the same command continues.
 
 Example:
   octitrate calibrate glu_model.toml

@@ -34,6 +34,7 @@ pub fn alone(name: &str, command: &str, device: Choice, threads: u32, max_hours:
 {gpu}#SBATCH --time={time}
 #SBATCH --signal=B:TERM@{WARNING}
 #SBATCH --requeue
+#SBATCH --open-mode=append
 
 {hint}# All runs go on in one process, because they swap their pH. At the time limit it writes its checkpoint: submit this script again to continue it,
 # until the table of pKa values stands at the end of what it says.
@@ -68,6 +69,7 @@ impl TaskArray<'_> {
 #SBATCH --output={folder}/slurm-%a.out
 #SBATCH --signal=B:TERM@{WARNING}
 #SBATCH --requeue
+#SBATCH --open-mode=append
 
 {hint}# {what} A run that reaches the time limit writes its checkpoint: submit this script again to continue it.
 # When all are done, evaluate them with:
@@ -146,6 +148,8 @@ mod tests {
         };
         let plain = script(Choice::Cpu);
         assert!(plain.contains(" run --quiet --device cpu --threads ") && !plain.contains("gres"), "{plain}");
+        // What an earlier try said is not written over.
+        assert!(plain.contains("#SBATCH --open-mode=append\n"));
         assert!(plain.contains("#SBATCH --cpus-per-task=4\n") && plain.contains("#SBATCH --signal=B:TERM@120\n"));
         let auto = script(Choice::Auto);
         assert!(
