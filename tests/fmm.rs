@@ -171,6 +171,17 @@ fn what_cannot_be_done_comes_with_a_remedy() {
     assert!(refusal(&["fmm", path, "--separation", "0.9"]).contains("from 1 to 4"));
     assert!(refusal(&["fmm", path, "--tolerance", "0"]).contains("a number above zero"));
     assert!(answer(&["fmm", path, "--order", "0", "--root", "4,4,4"])["energy"].is_f64());
+    // A pair so close that single precision rounds much of its force away, which is none of the particles whose forces are compared with exact sums.
+    let folder = temp_dir::TempDir::new().unwrap();
+    let close = folder.path().join("close.json");
+    let mut positions: Vec<[f64; 3]> =
+        (0..512).map(|i| [i / 64, i / 8 % 8, i % 8].map(|x| f64::from(x) / 8.0)).collect();
+    positions[305] = [positions[304][0], positions[304][1] + 1e-6, positions[304][2]];
+    let charges: Vec<f64> = (0..512).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    std::fs::write(&close, json!({ "positions": positions, "charges": charges }).to_string()).unwrap();
+    let message = refusal(&["fmm", close.to_str().unwrap(), "--tolerance", "1e-4", "--precision", "f32"]);
+    assert!(message.contains("particles 304 and 305 are 1.0e-6 apart"), "{message}");
+    assert!(message.contains("help: take --precision f64, or a larger --tolerance"), "{message}");
 }
 
 #[test]

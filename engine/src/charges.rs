@@ -186,6 +186,10 @@ pub fn refused(error: FmmError) -> Error {
             "add the charges that are missing; only a cell that repeats in three directions gets a neutralising background"
         }
         FmmError::ExclusionTooFar { .. } => "take fewer, larger boxes: a smaller --root or --depth",
+        FmmError::ClosePair { single: true, .. } | FmmError::Rounding { single: true, .. } => {
+            "take --precision f64, or a larger --tolerance"
+        }
+        FmmError::ClosePair { .. } | FmmError::Rounding { .. } => "take a larger --tolerance",
         FmmError::Coincident { .. } => "move one of the two, or make one charge of both",
         FmmError::NotFinite { .. } | FmmError::TooFar { .. } => "correct the positions and charges",
         FmmError::DeviceBoxes { .. } => "take fewer boxes: a smaller --root or --depth, or --device cpu",

@@ -152,7 +152,8 @@ fn doubts_of_step(site: &SiteResult, index: usize, largest: f64) -> Vec<(String,
         (Some(pka), Some((low, high))) if !(low..=high).contains(&pka) => {
             let alone = format!(", and is that of a Hill coefficient of {}", step.alone());
             let one = if is_of_slope_one { alone } else { String::new() };
-            sentences.push(format!("the pKa of {pka:.2} lies outside the pH values, {low} to {high}{one}; add pH values there"));
+            let outside = if low < high { format!("outside the pH values, {low} to {high}") } else { format!("away from the only pH, {low}") };
+            sentences.push(format!("the pKa of {pka:.2} lies {outside}{one}; add pH values there"));
         }
         (Some(_), _) if is_of_slope_one => sentences.push(format!("{}; run longer", of_a_single_site(step))),
         _ => {}
