@@ -41,7 +41,7 @@ WITHOUT_ITS_SIDE_CHAIN = "the correction of this end was made beside a side chai
 
 KNOWN = (
     "corrections come with octitrate for all residues that titrate of charmm36m-ecc (the default), charmm36m, ff14SB and amber99sb-ildn with tip3p, "
-    "and ff19SB with opc, nearly all ends of the first and some of the others"
+    "and ff19SB with opc, all ends of charmm36m-ecc and ff14SB and some of the others"
 )
 """Where the way on is short."""
 
