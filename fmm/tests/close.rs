@@ -53,7 +53,6 @@ fn forces_are_as_accurate_as_was_asked_for_or_refused() {
         }
     }
     // Of 32 each: lines are nearly always refused, cubes never.
-    eprintln!("refused: {refused:?}");
     assert!(refused[0] > 16 && refused[1] < 8 && refused[2] == 0, "{refused:?}");
 }
 

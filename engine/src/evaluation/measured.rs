@@ -133,7 +133,7 @@ fn parse(bytes: &[u8], entry: Option<&str>) -> Parsed<Vec<Measured>> {
         }
         let wrong = |message: String, help: &str| InputError::new(format!("line {line}: {message}"), help);
         // A column of numbers with a gap in it comes out of pandas with decimals.
-        let (number, insertion) = residue_number(cell(number).trim_end_matches(".0"))
+        let (number, insertion) = residue_number(cell(number).strip_suffix(".0").unwrap_or(cell(number)))
             .ok_or_else(|| wrong(format!("the number of the residue is {:?}", cell(number)), "valid is 27, or 27A"))?;
         let group = Group::named(cell(residue)).ok_or_else(|| wrong("there is no name of a residue".into(), ""))?;
         let constant = Constant::parse(&decimal(cell(pka)), &decimal(cell(error))).map_err(|message| {

@@ -107,6 +107,15 @@ fn a_pka_far_outside_of_the_ph_values_has_not_converged() {
     }
 }
 
+/// One pH has no range.
+#[test]
+fn a_pka_away_from_the_only_ph_is_said_to_be_so() {
+    let mut runs = experiment(4.3, 1);
+    runs.retain(|run| run.ph == 4.0);
+    let warnings = evaluated(runs).warnings.join("\n");
+    assert!(warnings.contains(" lies away from the only pH, 4, and is that of a Hill coefficient of 1"), "{warnings}");
+}
+
 #[test]
 fn runs_that_differ_in_more_than_the_ph_count_at_their_own() {
     let mut runs = experiment(4.1, 2);
