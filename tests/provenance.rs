@@ -186,6 +186,16 @@ fn info_shows_the_conditions_and_what_errors_cover() {
     let (status, said) = info(library.to_str().unwrap());
     let parts = ["1.50 kJ/mol systematic", "counting alone", "without the site's own images", "TIP3P", &own.parameters];
     assert!(status == Some(0) && parts.iter().all(|part| said.contains(part)), "{said}");
+    // Corrections at other residues, of which one was transferred.
+    let (status, said) = info("python/octitrate/corrections/ff19SB-opc/nterm.toml");
+    let parts = [
+        "correction V_MM      transferred\n",
+        "transferred          from ff14SB, TIP3P, by -10.90 ± 0.30 kJ/mol (± 0.53 for one residue)\n",
+        "known in both        ARG, HIP, LYS, PHE, PRO, THR, TYR\n",
+        "correction at LYS    calibrated, deprotonated: 452.11 ± 0.55 kJ/mol (± 0.10 pK units), 2026-11-26\n",
+        "correction at GLY    transferred from ff14SB, TIP3P, deprotonated: 460.05 ± 0.66 kJ/mol (± 0.12 pK units), 2026-11-29\n",
+    ];
+    assert!(status == Some(0) && parts.iter().all(|part| said.contains(part)), "{said}");
     let (status, said) = info("glu");
     assert!(status == Some(0) && said.contains("statistical") && said.contains("error of"), "{said}");
     let (status, said) = info("nothing");

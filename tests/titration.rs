@@ -51,6 +51,7 @@ pub fn library_with(folder: &Path, conditions: Option<Conditions>) -> PathBuf {
         systematic_errors: None,
         error_covers: None,
         flatness: None,
+        transfer: None,
         range: [0.0, 1.0],
         provenance,
     };

@@ -29,7 +29,7 @@ mod other_atoms;
 mod torsion;
 mod written;
 pub use conditions::Conditions;
-pub use correction::{Calibration, Correction, Provenance};
+pub use correction::{Calibration, Correction, Provenance, Transfer};
 pub use elsewhere::Elsewhere;
 pub use other_atoms::OtherAtoms;
 pub use torsion::TorsionEntry;

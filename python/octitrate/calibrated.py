@@ -21,6 +21,9 @@ LATER = ("other_atoms",)
 """Keys that entries may lack which were made before there were any, and share where both have them: no correction of those is for a residue that needs them."""
 
 
+TRANSFERRED = "transferred"
+"""Status of a correction that was taken from one solvent to another (`octitrate.transfer`)."""
+
 SHIPPED = Path(__file__).parent / "corrections"
 """The folder with the corrections that come with octitrate, beside those that are built into the program."""
 
@@ -108,7 +111,7 @@ class Calibrated:
         return dict(entry["correction"]) if entry and (residue is None or model) else {}
 
     def status(self, name: str, force_field: str, residue: str | None, model: bool) -> str:
-        """Status of that correction, `calibrated`, `preliminary` or `uncalibrated`."""
+        """Status of that correction, `calibrated`, `transferred`, `preliminary` or `uncalibrated`."""
         return status(self.correction(name, force_field, residue, model))
 
     def temperature(self, name: str, force_field: str, residue: str | None, model: bool) -> float:
@@ -143,8 +146,8 @@ class Calibrated:
         head = head[: head.rindex("#")] if head.rstrip().endswith("this table.") else head
         lines = [head.rstrip(), ""]
         for one in entry.get("elsewhere", []):
-            lines += ["[[elsewhere]]", f"residues = {_value(one['residues'])}", "", *_table("elsewhere.correction", one["correction"])]
-        return "\n".join([*lines, *_table("correction", entry["correction"])])
+            lines += ["[[elsewhere]]", f"residues = {_value(one['residues'])}", "", *toml_table("elsewhere.correction", one["correction"])]
+        return "\n".join([*lines, *toml_table("correction", entry["correction"])])
 
 
 def _different(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
@@ -170,16 +173,16 @@ def status(correction: dict[str, Any]) -> str:
 
 
 def has_correction(correction: dict[str, Any]) -> bool:
-    """Whether a correction is calibrated or preliminary."""
+    """Whether there is a correction, be it transferred or preliminary."""
     return status(correction) != "uncalibrated"
 
 
-def _table(name: str, table: dict[str, Any]) -> list[str]:
+def toml_table(name: str, table: dict[str, Any]) -> list[str]:
     """A table of TOML with its subtables behind it."""
     lines = [f"[{name}]", *(f"{key} = {_value(value)}" for key, value in table.items() if not isinstance(value, dict)), ""]
     for key, value in table.items():
         if isinstance(value, dict):
-            lines += _table(f"{name}.{key}", value)
+            lines += toml_table(f"{name}.{key}", value)
     return lines
 
 

@@ -75,7 +75,7 @@ class Group:
     pka: float
     """pKa of its model compound."""
     status: str
-    """Status of its correction V_MM with this force field and water: `calibrated`, `preliminary` (by octitrate's own tests) or `uncalibrated`."""
+    """Status of its correction V_MM with this force field and water: `calibrated`, `transferred` from another solvent, `preliminary` (by octitrate's own tests) or `uncalibrated`."""
     file: Path | None = None
     """The file that its correction is from; none for one that is built into the program."""
     temperature: float = 300.0
@@ -85,7 +85,7 @@ class Group:
 
     @property
     def corrected(self) -> bool:
-        """Whether its correction is known, be it preliminary."""
+        """Whether its correction is known, be it transferred or preliminary."""
         return self.status != "uncalibrated"
 
 

@@ -163,7 +163,7 @@ def test_groups() -> None:
         ("side", "his", 6.54, "calibrated"),
         ("cterm", "cterm", 3.67, "calibrated"),
     ]
-    other = loaded("ff19SB").groups(peptide(["TRP", "CYS", "TRP"]).topology)
+    other = loaded("charmm36m").groups(peptide(["TRP", "CYS", "TRP"]).topology)
     assert [(group.group, group.corrected) for group in other] == [("nterm", False), ("side", True), ("cterm", False)]
     # The side chain of a first residue has charges that nothing was calibrated with.
     assert [(group.group, group.corrected) for group in ff.groups(peptide(["GLU", "ALA"]).topology)][:2] == [("nterm", False), ("side", False)]

@@ -6,6 +6,7 @@ use lambda::library::{Calibration, Entry, Provenance};
 use octitrate::backend::choice::Choice;
 use octitrate::error::{Error, Result};
 use std::collections::BTreeSet;
+use std::f64::consts::LN_10;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -92,9 +93,45 @@ fn entry(entry: &Entry) -> Result<()> {
     }
     row("follows λ", &follows.join("; "))?;
     row("correction V_MM", entry.correction.status())?;
-    let Some(calibration) = entry.correction.calibration() else {
-        line!();
-        return Ok(());
+    if let Some(calibration) = entry.correction.calibration() {
+        made(entry, calibration)?;
+    }
+    elsewhere(entry)?;
+    line!();
+    Ok(())
+}
+
+/// Prints the corrections of an entry at other residues than that of its model compound, a line for each.
+fn elsewhere(entry: &Entry) -> Result<()> {
+    for one in &entry.elsewhere {
+        let found = match one.correction.calibration() {
+            None => String::new(),
+            Some(calibration) => {
+                let pk = forcefield::units::GAS_CONSTANT * calibration.provenance.temperature * LN_10;
+                let last = entry.forms.len() - 1;
+                let systematic = calibration.systematic_errors.as_ref().map_or(0.0, |errors| errors[last]);
+                let error = calibration.free_energy_errors[last].hypot(systematic);
+                let from = calibration.transfer.as_ref().map_or(String::new(), |one| format!(" from {}", one.from));
+                format!(
+                    "{from}, {}: {:.2} ± {error:.2} kJ/mol (± {:.2} pK units), {}",
+                    entry.forms[last].name,
+                    calibration.coefficients[last - 1],
+                    error / pk,
+                    calibration.provenance.date
+                )
+            }
+        };
+        let place = format!("correction at {}", one.residues.join(" "));
+        line!("{place:<20} {}{found}", one.correction.status());
+    }
+    Ok(())
+}
+
+/// Prints how a correction was made, and how well it is known.
+fn made(entry: &Entry, calibration: &Calibration) -> Result<()> {
+    let row = |name: &str, value: &str| -> Result<()> {
+        line!("{name:<20} {value}");
+        Ok(())
     };
     if let Some(reason) = &calibration.reason {
         row("why preliminary", reason)?;
@@ -103,6 +140,14 @@ fn entry(entry: &Entry) -> Result<()> {
     let Provenance { program, date, box_edges, atoms, buffers, electrostatics, lennard_jones, .. } =
         &calibration.provenance;
     row("calibrated", &format!("{date} by {program}"))?;
+    if let Some(transfer) = &calibration.transfer {
+        let shifts = transfer.shifts.iter().zip(&transfer.shift_errors).zip(&transfer.scatter).skip(1);
+        let shifts: Vec<String> = shifts
+            .map(|((shift, error), scatter)| format!("{shift:.2} ± {error:.2} kJ/mol (± {scatter:.2} for one residue)"))
+            .collect();
+        row("transferred", &format!("from {}, by {}", transfer.from, shifts.join(", ")))?;
+        row("known in both", &transfer.residues.join(", "))?;
+    }
     let [a, b, c] = box_edges;
     row("system", &format!("{atoms} atoms in {a} × {b} × {c} nm, {buffers} buffer molecules"))?;
     row("electrostatics", electrostatics)?;
@@ -122,18 +167,17 @@ fn entry(entry: &Entry) -> Result<()> {
         None => {
             row("temperature", &format!("{} K", calibration.provenance.temperature))?;
             row("water", &calibration.provenance.water_model)?;
-            let made = "not recorded: made before images were left out of the bracket; calibrate it again";
-            row("interpolation", if entry.pka.is_some() { made } else { "charge" })?;
+            let words = "not recorded: made before images were left out of the bracket; calibrate it again";
+            row("interpolation", if entry.pka.is_some() { words } else { "charge" })?;
         }
     }
-    line!();
     Ok(())
 }
 
 /// Prints the error of the free energy of each form, in kJ/mol and in pK units.
 fn errors(entry: &Entry, calibration: &Calibration) -> Result<()> {
     let temperature = calibration.provenance.temperature;
-    let pk = forcefield::units::GAS_CONSTANT * temperature * std::f64::consts::LN_10;
+    let pk = forcefield::units::GAS_CONSTANT * temperature * LN_10;
     for (form, described) in entry.forms.iter().enumerate().skip(1) {
         let statistical = calibration.free_energy_errors[form];
         let systematic = match &calibration.systematic_errors {

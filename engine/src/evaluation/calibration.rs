@@ -190,6 +190,7 @@ impl Estimate {
             flatness: self.rounds.last().map(|round| round.deviation.value),
             range,
             provenance: provenance::provenance(inputs, self)?,
+            transfer: None,
         })
     }
 

@@ -181,9 +181,9 @@ fn correction(config: &Config, settings: &config::Titration, site: &Site) -> Res
                 "run `octitrate calibrate`, or set titration.allow_uncalibrated = true",
             )
         }
-        Correction::Preliminary(calibration) | Correction::Calibrated(calibration) => {
-            model(config, site, calibration, 1.0).map(Some)
-        }
+        Correction::Preliminary(calibration)
+        | Correction::Calibrated(calibration)
+        | Correction::Transferred(calibration) => model(config, site, calibration, 1.0).map(Some),
     }
 }
 

@@ -260,7 +260,7 @@ pub(super) fn recipe(
         config.error_at("titration.buffer", message, help)
     };
     match &site.correction {
-        Correction::Calibrated(calibration) => {
+        Correction::Calibrated(calibration) | Correction::Transferred(calibration) => {
             Ok((Recipe::of_buffer(index, Some(model(config, site, calibration, f64::from(molecules))?)), None))
         }
         other if !settings.allow_uncalibrated => Err(refused(other.status())),

@@ -203,7 +203,9 @@ fn origin(calibration: &Calibration) -> String {
         Some(conditions) => format!("{} interpolation", conditions.interpolation),
         None => "conditions not recorded".into(),
     };
-    format!("{program}, {date}, {temperature} K, {water}, {interpolation}")
+    let transferred =
+        calibration.transfer.as_ref().map_or(String::new(), |one| format!(", transferred from {}", one.from));
+    format!("{program}, {date}, {temperature} K, {water}, {interpolation}{transferred}")
 }
 
 /// Everything that differs between the conditions of a site and those of its correction.

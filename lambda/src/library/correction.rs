@@ -55,6 +55,22 @@ pub struct Provenance {
     pub conditions: Option<Conditions>,
 }
 
+/// How a correction of one solvent was made from that of another: the same solute was calibrated there, and other residues in both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transfer {
+    /// Force field and water of the calibration, such as "ff14SB, TIP3P".
+    pub from: String,
+    /// What was added to the free energy of each form relative to form 0, kJ/mol.
+    pub shifts: Vec<f64>,
+    /// Standard error of these, kJ/mol.
+    pub shift_errors: Vec<f64>,
+    /// Standard deviation of the shifts of single residues, kJ/mol.
+    pub scatter: Vec<f64>,
+    /// Residues that were calibrated in both solvents.
+    pub residues: Vec<String>,
+}
+
 /// The free energy F of the model compound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -84,8 +100,11 @@ pub struct Calibration {
     pub flatness: Option<f64>,
     /// Range of the weights in the windows.
     pub range: [f64; 2],
-    /// Where it comes from.
+    /// Where it comes from; of a correction that was transferred, the calibration in the other solvent, but for `conditions`.
     pub provenance: Provenance,
+    /// How it was made from a calibration in another solvent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<Transfer>,
 }
 
 /// Correction V_MM of an entry.
@@ -98,6 +117,8 @@ pub enum Correction {
     Preliminary(Box<Calibration>),
     /// Flat within its tolerance.
     Calibrated(Box<Calibration>),
+    /// A calibration in another solvent, and what other residues say that the solvents differ by.
+    Transferred(Box<Calibration>),
 }
 
 impl Correction {
@@ -105,22 +126,43 @@ impl Correction {
     pub fn calibration(&self) -> Option<&Calibration> {
         match self {
             Self::Uncalibrated => None,
-            Self::Preliminary(calibration) | Self::Calibrated(calibration) => Some(calibration),
+            Self::Preliminary(calibration) | Self::Calibrated(calibration) | Self::Transferred(calibration) => {
+                Some(calibration)
+            }
         }
     }
 
-    /// "uncalibrated", "preliminary" or "calibrated".
+    /// "uncalibrated", "preliminary", "calibrated" or "transferred".
     pub fn status(&self) -> &'static str {
         match self {
             Self::Uncalibrated => "uncalibrated",
             Self::Preliminary(_) => "preliminary",
             Self::Calibrated(_) => "calibrated",
+            Self::Transferred(_) => "transferred",
         }
     }
 }
 
 fn is_zero(number: &usize) -> bool {
     *number == 0
+}
+
+impl Transfer {
+    fn check(&self, n_forms: usize) -> Result<(), String> {
+        for (key, numbers, lowest) in [
+            ("shifts", &self.shifts, f64::NEG_INFINITY),
+            ("shift_errors", &self.shift_errors, 0.0),
+            ("scatter", &self.scatter, 0.0),
+        ] {
+            if numbers.len() != n_forms || numbers.iter().any(|&number| !(number.is_finite() && number >= lowest)) {
+                let of_errors = if lowest == 0.0 { " ≥ 0" } else { "" };
+                return Err(format!(
+                    "correction.transfer.{key}: expected {n_forms} numbers{of_errors}, one for each form"
+                ));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Calibration {
@@ -159,6 +201,6 @@ impl Calibration {
         if self.range[0] > 0.0 || self.range[1] < 1.0 {
             return Err(format!("correction.range: {:?} must contain 0 and 1", self.range));
         }
-        Ok(())
+        self.transfer.as_ref().map_or(Ok(()), |transfer| transfer.check(n_forms))
     }
 }

@@ -35,6 +35,7 @@ pub(crate) fn calibration() -> Calibration {
             reduced_chi_squared: 1.1,
             conditions: None,
         },
+        transfer: None,
     }
 }
 
@@ -216,6 +217,31 @@ fn a_calibration_is_written_and_read_back() {
     let again = entry_with_calibration(&written, "glu.toml", None, &calibrated(second.clone())).unwrap();
     assert_eq!(Entry::from_toml(&again, "glu.toml").unwrap().correction, calibrated(second));
     assert_eq!(again.lines().count(), written.lines().count());
+}
+
+#[test]
+fn a_correction_that_was_transferred_is_read_with_where_from() {
+    let transfer = Transfer {
+        from: "ff14SB, TIP3P".into(),
+        shifts: vec![0.0, -10.9],
+        shift_errors: vec![0.0, 0.3],
+        scatter: vec![0.0, 0.5],
+        residues: vec!["ARG".into(), "LYS".into()],
+    };
+    let with = |transfer: Transfer| {
+        let taken = Calibration { transfer: Some(transfer), ..calibration() };
+        entry_with_calibration(glu(), "glu.toml", None, &Correction::Transferred(Box::new(taken)))
+    };
+    let written = with(transfer.clone()).unwrap();
+    assert!(written.contains("status = \"transferred\"") && written.contains("[correction.transfer]"), "{written}");
+    let read = Entry::from_toml(&written, "glu.toml").unwrap().correction;
+    assert_eq!(read.status(), "transferred");
+    assert_eq!(read.calibration().unwrap().transfer, Some(transfer.clone()));
+    let short = Transfer { shifts: vec![-10.9], ..transfer.clone() };
+    let said = with(short).unwrap_err().to_string();
+    assert!(said.contains("correction.transfer.shifts: expected 2 numbers, one for each form"), "{said}");
+    let said = with(Transfer { scatter: vec![0.0, -0.5], ..transfer }).unwrap_err().to_string();
+    assert!(said.contains("correction.transfer.scatter: expected 2 numbers ≥ 0, one for each form"), "{said}");
 }
 
 #[test]

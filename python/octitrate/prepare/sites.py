@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..calibrated import TRANSFERRED
 from ..errors import Refused, named
 from ..residues import AMINO_ACIDS, PROTONATED, VARIANTS
 from ..words import counted, listed
@@ -41,7 +42,7 @@ WITHOUT_ITS_SIDE_CHAIN = "the correction of this end was made beside a side chai
 
 KNOWN = (
     "corrections come with octitrate for all residues that titrate of charmm36m-ecc (the default), charmm36m, ff14SB and amber99sb-ildn with tip3p, "
-    "and ff19SB with opc, all ends of charmm36m-ecc and ff14SB and some of the others"
+    "and ff19SB with opc, all ends of charmm36m-ecc, ff14SB and ff19SB and some of the others"
 )
 """Where the way on is short."""
 
@@ -155,6 +156,8 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
         )
     if doubtful := [choice.label for choice in titrating if choice.group.status == "preliminary"]:
         report.warn(f"the correction V_MM of {listed(doubtful, 4)} is preliminary by octitrate's own tests (octitrate info NAME says why): the job allows that")
+    if taken := [choice.label for choice in titrating if choice.group.status == TRANSFERRED]:
+        report.note(f"the correction V_MM of {listed(taken, 4)} was calibrated in another water and transferred to this one (octitrate info NAME says how)")
     return choices
 
 

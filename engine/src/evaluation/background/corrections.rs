@@ -20,7 +20,7 @@ pub struct CorrectionRecord {
     pub force_field: String,
     /// Factor of the charges of ionised groups and ions: 1 if they are whole.
     pub charge_scale: f64,
-    /// `calibrated`, `preliminary` or `uncalibrated`.
+    /// `calibrated`, `transferred`, `preliminary` or `uncalibrated`.
     pub status: &'static str,
     /// Why it is only preliminary.
     pub reason: Option<String>,
@@ -43,8 +43,14 @@ impl CorrectionRecord {
         let made = calibration.map(|calibration| {
             let made = &calibration.provenance;
             let compound = entry.model_compound.as_ref().map_or(String::new(), |name| format!(" of {name}"));
+            let transferred = calibration.transfer.as_ref().map_or(String::new(), |transfer| {
+                let conditions = made.conditions.as_ref();
+                let water = conditions.map_or(String::new(), |conditions| format!(" to {}", conditions.water));
+                let residues = transfer.residues.join(", ");
+                format!("; transferred from {}{water} by what {residues} differ by in both", transfer.from)
+            });
             format!(
-                "{}, {}: {} windows{compound} of {:.2} ns, {} atoms, {} K, {}",
+                "{}, {}: {} windows{compound} of {:.2} ns, {} atoms, {} K, {}{transferred}",
                 made.program,
                 made.date,
                 made.windows,

@@ -54,14 +54,17 @@ pub(super) fn system(method: &mut Method, evaluation: &Evaluation, background: &
         .map(|(_, work)| work)
         .collect();
     let measured = if used.is_empty() { String::new() } else { method.cite(&used) };
-    let unfinished: BTreeSet<&str> =
-        sites().filter(|one| one.status != "calibrated").map(|one| one.entry.as_str()).collect();
-    let unfinished = if unfinished.is_empty() {
-        String::new()
-    } else {
-        let names: Vec<&str> = unfinished.into_iter().collect();
-        format!("; by the test of the program those of {} are preliminary", names.join(", "))
+    let of_status = |status: &str| -> Option<String> {
+        let names: BTreeSet<&str> = sites().filter(|one| one.status == status).map(|one| one.entry.as_str()).collect();
+        (!names.is_empty()).then(|| Vec::from_iter(names).join(", "))
     };
+    let mut unfinished = of_status("preliminary")
+        .map_or(String::new(), |names| format!("; by the test of the program those of {names} are preliminary"));
+    if let Some(names) = of_status("transferred") {
+        unfinished += &format!(
+            "; those of {names} were calibrated in another solvent and shifted by what other residues differ by in both"
+        );
+    }
     method.add(&format!(
         "The free energy that the force field gives to the loss of a proton was replaced by that of model compounds with known pKa{measured}, by corrections that were calibrated in simulations of these{unfinished}."
     ));
