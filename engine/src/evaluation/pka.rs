@@ -3,6 +3,7 @@
 //! All runs are grouped by the names of their sites. Each site is evaluated by [`lambda::analysis::titration`], each pair of
 //! sites that occurs in the same runs by [`lambda::analysis::pairs`], both with the weights of [`lambda::analysis::reweighting`].
 
+mod atoms;
 mod connected;
 mod diagnostics;
 mod doubts;

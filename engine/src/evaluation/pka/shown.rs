@@ -2,6 +2,7 @@
 //!
 //! Runs without a trajectory say nothing; of trajectories that cannot be read the user is told, once for all that have one reason. Of long trajectories [`MOST`] frames are read, evenly spread.
 
+use super::atoms::naming;
 use super::neighbours::{self, Counts, Neighbours, Partners};
 use super::rotamers::{self, Series, Torsions};
 use crate::error::Result;
@@ -9,7 +10,6 @@ use crate::evaluation::runs::Run;
 use crate::output::files;
 use crate::record::SiteRecord;
 use crate::trajectory::Frames;
-use forcefield::gromacs::read_gro;
 use lambda::analysis::occupancy::{State, classes};
 use lambda::analysis::titration::protonation;
 use rayon::prelude::*;
@@ -45,18 +45,19 @@ impl OfRun {
 /// A site, and how many protons it has lost at each line of λ of a run, as a class of equal protonation; none if the run has no such site.
 type Protonations<'a> = (&'a SiteRecord, Option<Vec<State>>);
 
-/// Why a run shows nothing: a reason that runs may have in common, and what is so in this run alone; empty where there is nothing more to say.
+/// Why a run shows nothing: a reason that runs may have in common, what is so in this run alone, and what can be done; empty where there is nothing more to say.
 #[derive(Debug)]
-struct Unusable {
-    what: String,
-    detail: String,
+pub(super) struct Unusable {
+    pub what: String,
+    pub detail: String,
+    pub help: &'static str,
 }
 
 impl Unusable {
     /// Of a file in the folder of a run, whose path the name of the run says.
-    fn new(what: String, detail: &str, run: &Run) -> Self {
+    pub fn new(what: String, detail: &str, run: &Run) -> Self {
         let folder = format!("{}{}", run.folder.display(), std::path::MAIN_SEPARATOR);
-        Self { what, detail: detail.replace(&folder, "") }
+        Self { what, detail: detail.replace(&folder, ""), help: "" }
     }
 }
 
@@ -70,9 +71,10 @@ fn warn(runs: &mut [Run], unusable: &[(usize, Unusable)]) {
             detail if alike.any(|other| other != first) => format!(" (in the first of them {detail})"),
             detail => format!(" ({detail})"),
         };
+        let help = if found.help.is_empty() { String::new() } else { format!("; {}", found.help) };
         let run = &mut runs[*index];
         run.warnings.push(format!(
-            "{}: {}{detail}, so that turns of side chains and neighbours of groups in it do not count",
+            "{}: {}{detail}, so that turns of side chains and neighbours of groups in it do not count{help}",
             run.short_name(),
             found.what
         ));
@@ -121,34 +123,28 @@ pub(super) fn line_at(run: &Run, time: f64) -> Option<usize> {
 /// The frames of one run; nothing without a trajectory, and why where there is one that cannot be read.
 fn frames(run: &Run, sites: &[Protonations]) -> std::result::Result<OfRun, Unusable> {
     let trajectory = run.folder.join(files::TRAJECTORY);
-    let chosen = run.folder.join(files::TRAJECTORY_STRUCTURE);
-    let named = if chosen.exists() { chosen } else { run.folder.join(files::FINAL) };
     // Without frames yet, or put away while the run goes on.
     if std::fs::metadata(&trajectory).map_or(true, |file| file.len() == 0) {
         return Ok(OfRun::nothing(sites.len()));
     }
-    let (frames_of, names_of) = (files::TRAJECTORY, named.file_name().unwrap_or_default().to_string_lossy());
-    if !named.exists() {
-        let (chosen, last) = (files::TRAJECTORY_STRUCTURE, files::FINAL);
-        let what = format!("{frames_of} is there without {chosen} or {last}, which name its atoms");
-        return Err(Unusable::new(what, "", run));
-    }
-    let unreadable = |file: &str, why: &dyn std::fmt::Display| {
-        Unusable::new(format!("{file} cannot be read"), &why.to_string(), run)
-    };
-    let structure = read_gro(&named).map_err(|e| unreadable(&names_of, &e))?;
+    // Runs of several systems may be evaluated together.
+    let own = sites.iter().filter(|(_, states)| states.is_some());
+    let (names_of, structure) = naming(run, own.map(|(record, _)| record.name.as_str()))?;
+    let frames_of = files::TRAJECTORY;
+    let unreadable =
+        |why: &dyn std::fmt::Display| Unusable::new(format!("{frames_of} cannot be read"), &why.to_string(), run);
     let partners = Partners::of(&structure);
     let mut found = OfRun {
         torsions: sites.iter().map(|(record, _)| Series::new(&structure, &record.name)).collect(),
         neighbours: sites.iter().map(|(record, _)| Counts::new(&structure, record)).collect(),
     };
-    let mut frames = Frames::open(&trajectory).map_err(|e| unreadable(frames_of, &e))?;
+    let mut frames = Frames::open(&trajectory).map_err(|e| unreadable(&e))?;
     // The start that the evaluation leaves out does not count here either.
     let from = run.series.time.first().copied().unwrap_or(0.0);
     let used: Vec<usize> = (0..frames.entries().len()).filter(|&k| frames.entries()[k].time >= from).collect();
     for &index in used.iter().step_by(used.len().div_ceil(MOST).max(1)) {
         let time = frames.entries()[index].time;
-        let frame = frames.read(index).map_err(|e| unreadable(frames_of, &e))?;
+        let frame = frames.read(index).map_err(|e| unreadable(&e))?;
         let [shown, named] = [frame.positions.len(), structure.positions.len()];
         if shown != named {
             let what = format!("{frames_of} has not as many atoms as {names_of}, which should name them");
@@ -169,6 +165,7 @@ fn frames(run: &Run, sites: &[Protonations]) -> std::result::Result<OfRun, Unusa
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::trajectory::{Contents, Xtc};
 
     #[test]
     fn a_trajectory_that_cannot_be_read_is_a_warning() {
@@ -186,8 +183,7 @@ mod tests {
         std::fs::write(place.join(files::TRAJECTORY), "").unwrap();
         assert_eq!(said(), "");
         std::fs::write(place.join(files::TRAJECTORY), "no frames").unwrap();
-        let start =
-            "pH_4.00/replica_1: trajectory.xtc is there without trajectory.gro or final.gro, which name its atoms";
+        let start = "pH_4.00/replica_1: none of trajectory.gro, final.gro and resolved.toml is there to name the atoms of trajectory.xtc";
         assert!(said().starts_with(start), "{}", said());
         let structure = "one atom\n    1\n   15GL3      N    1   0.000   0.000   0.000\n   2.0   2.0   2.0\n";
         std::fs::write(place.join(files::FINAL), structure).unwrap();
@@ -195,6 +191,71 @@ mod tests {
         let start = "pH_4.00/replica_1: trajectory.xtc cannot be read (trajectory.xtc: ";
         assert!(said().starts_with(start), "{}", said());
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// A run that is not finished and whose trajectory has all atoms shows what it shows when it is finished.
+    #[test]
+    fn a_run_that_is_not_finished_shows_its_rotamers() {
+        let folder = temp_dir::TempDir::new().unwrap();
+        let place = folder.path().join("pH_4.00/replica_1");
+        std::fs::create_dir_all(&place).unwrap();
+        // χ1 of 60°, 180° and 60°: two changes.
+        let at = |turn: f64| {
+            let end = nalgebra::Vector3::new(turn.to_radians().cos(), turn.to_radians().sin(), 1.0);
+            [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+                .map(nalgebra::Vector3::from)
+                .into_iter()
+                .chain([end])
+                .collect()
+        };
+        let path = place.join(files::TRAJECTORY);
+        let mut trajectory = Xtc::open(&path, Contents { atoms: None, precision: 0.001 }, None, None).unwrap();
+        for (step, turn) in (1..).zip([60.0, 180.0, 60.0]) {
+            let positions: Vec<nalgebra::Vector3<f64>> = at(turn);
+            trajectory.write(&frame(step, &positions)).unwrap();
+        }
+        trajectory.sync().unwrap();
+        let atoms: String = (1..)
+            .zip(["N", "CA", "CB", "CG"])
+            .map(|(number, name)| format!("   15GL3  {name:>5}{number:>5}   0.000   0.000   0.000\n"))
+            .collect();
+        let structure = format!("four atoms\n    4\n{atoms}   3.0   3.0   3.0\n");
+        let started = folder.path().join("system.gro");
+        std::fs::write(&started, &structure).unwrap();
+        let job = format!("[system]\nstructure = {started:?}\n[output]\ntrajectory_atoms = \"all\"\n");
+        std::fs::write(place.join(crate::config::RESOLVED), job).unwrap();
+        let sites = [SiteRecord { name: "GL3 15".into(), ..SiteRecord::default() }];
+        let said = || {
+            let mut runs = [Run { folder: place.clone(), ph: 4.0, ..Run::default() }];
+            let shown = read(&mut runs, &sites, 0.8).unwrap();
+            (shown.torsions[0].first, runs[0].warnings.join(""))
+        };
+        assert_eq!(said(), (Some(2), String::new()));
+        std::fs::write(place.join(files::FINAL), &structure).unwrap();
+        assert_eq!(said(), (Some(2), String::new()));
+        std::fs::remove_file(place.join(files::FINAL)).unwrap();
+        std::fs::remove_file(&started).unwrap();
+        let (first, warning) = said();
+        assert!(first.is_none() && warning.contains("system.gro, the structure of the job, is missing"), "{warning}");
+        assert!(
+            warning.ends_with("do not count; put it back, or evaluate again when the run is finished"),
+            "{warning}"
+        );
+    }
+
+    fn frame(step: u64, positions: &[nalgebra::Vector3<f64>]) -> crate::frame::Frame<'_> {
+        crate::frame::Frame {
+            step,
+            time: step as f64,
+            energies: Vec::new(),
+            lambda: Vec::new(),
+            dvdl: Vec::new(),
+            walker: None,
+            positions,
+            velocities: &[],
+            forces: &[],
+            cell: forcefield::Cell::rectangular(nalgebra::Vector3::repeat(3.0)).unwrap(),
+        }
     }
 
     /// Of many runs whose last frames are damaged, at another byte each, the user is told once.
