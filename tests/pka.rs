@@ -375,6 +375,39 @@ fn a_run_without_frames_after_the_equilibration_is_left_out() {
     assert_eq!(with_added, alone);
 }
 
+/// Files of some runs are lost: the others are evaluated as if those had never been, and the report says which are missing.
+#[test]
+fn runs_whose_files_are_lost_are_left_out_and_named() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let mut random = ChaCha8Rng::seed_from_u64(11);
+    let titration = folder.path().join("titrate");
+    let run = |ph: f64| titration.join(format!("pH_{ph:.2}/replica_1"));
+    for ph in [3.5, 4.5, 5.5, 6.5] {
+        write_run(&run(ph), ph, false, &mut random);
+        std::fs::write(run(ph).join("final.gro"), "ended, t= 5000\n").unwrap();
+    }
+    std::fs::write(titration.join("resolved.toml"), "[titrate]\nph = [3.5, 4.5, 5.5, 6.5, 7.5]\n").unwrap();
+    let evaluate = |output: &str| {
+        let output = folder.path().join(output);
+        let words = ["pka", titration.to_str().unwrap(), "--no-parquet", "--output", output.to_str().unwrap()];
+        let answer = octitrate(&words);
+        assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+        let shown = String::from_utf8(answer.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        (shown, std::fs::read_to_string(output.join("pka.csv")).unwrap())
+    };
+    std::fs::remove_file(run(4.5).join("lambda.csv")).unwrap();
+    std::fs::remove_file(run(6.5).join("sites.toml")).unwrap();
+    let (shown, found) = evaluate("lost");
+    for (ph, file) in [("4.50", "lambda.csv"), ("6.50", "sites.toml")] {
+        let said = format!("pH_{ph}/replica_1 has lost {file} and is left out: put it back, and evaluate again");
+        assert!(shown.contains(&said), "{shown}");
+    }
+    assert!(shown.contains("pH_7.50/replica_1 has no frames: evaluated are the other runs"), "{shown}");
+    [4.5, 6.5].into_iter().for_each(|ph| std::fs::remove_dir_all(run(ph)).unwrap());
+    let (shown, alone) = evaluate("alone");
+    assert!(!shown.contains("has lost") && alone == found, "{shown}");
+}
+
 /// The folder that `octitrate prepare` wrote has the job, and its runs two levels further down than those of a titration.
 #[test]
 fn a_folder_of_prepare_is_that_of_its_titration() {

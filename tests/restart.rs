@@ -210,7 +210,8 @@ fn a_trajectory_without_room_is_an_error_and_loses_nothing() {
     assert_eq!(read(&out), read(&whole));
 }
 
-/// A trajectory that is kept elsewhere: an empty file in its place is filled from the checkpoint on, a file that is gone is asked for.
+/// A trajectory that is kept elsewhere, or a table that is lost: an empty file in its place is filled from the checkpoint on, a file that is gone is asked for. The names of the
+/// atoms of the trajectory are written again where they are gone.
 #[test]
 fn a_trajectory_may_be_put_away() {
     let folder = temp_dir::TempDir::new().unwrap();
@@ -229,13 +230,26 @@ fn a_trajectory_may_be_put_away() {
         "{said}"
     );
     std::fs::write(&trajectory, "").unwrap();
+    let names = std::fs::read_to_string(out.join("trajectory.gro")).unwrap();
+    std::fs::remove_file(out.join("trajectory.gro")).unwrap();
+    let table = std::fs::read_to_string(out.join("energy.csv")).unwrap();
+    std::fs::write(out.join("energy.csv"), "").unwrap();
     assert_eq!(end(start(&job, &out)).0, Some(0));
+    // Residues and atoms, without places and the box.
+    let named =
+        |text: &str| text.lines().filter_map(|line| line.get(..20)).skip(1).take(5).collect::<Vec<_>>().join("\n");
+    let again = std::fs::read_to_string(out.join("trajectory.gro")).unwrap();
+    assert!(names.lines().count() > 6 && named(&again) == named(&names), "{again}");
     let log = std::fs::read_to_string(out.join("log.txt")).unwrap();
+    assert!(log.contains("energy.csv: emptied since the checkpoint, with lines from here on"), "{log}");
     assert!(log.contains("trajectory.xtc: emptied since the checkpoint, with frames from here on"), "{log}");
     let whole = folder.path().join("whole");
     assert_eq!(end(start(&job, &whole)).0, Some(0));
     let both = [first, std::fs::read(&trajectory).unwrap()].concat();
     assert_eq!(both, std::fs::read(whole.join("trajectory.xtc")).unwrap());
+    let lines = std::fs::read_to_string(whole.join("energy.csv")).unwrap();
+    let later = format!("{}\n{}", table.lines().next().unwrap(), lines.strip_prefix(&table).unwrap());
+    assert_eq!(std::fs::read_to_string(out.join("energy.csv")).unwrap(), later);
 }
 
 /// What is written of a run may change when it continues, but one file never holds frames of different atoms.

@@ -41,6 +41,15 @@ const OLDEST: u32 = 4;
 pub trait Stored: Serialize + DeserializeOwned {
     /// Turns what is nearly the same as something else into a difference from it, or such differences back: done twice it changes nothing.
     fn toggle_differences(&mut self);
+
+    /// What else can be done where nothing in `folder` can be gone on with, in words that follow "or". The run may be one of many, of a titration or a calibration,
+    /// whose others `--force` would move aside with it.
+    fn anew(folder: &Path) -> String {
+        format!(
+            "move {} aside to begin this run anew; --force begins the whole job anew, and moves its folder aside",
+            folder.display()
+        )
+    }
 }
 
 impl Stored for State {
@@ -67,7 +76,7 @@ pub struct Found<S = State> {
     pub checkpoint: Checkpoint<S>,
     /// Why the newest file was not taken.
     pub note: Option<String>,
-    /// Trajectories that have been emptied since, in words.
+    /// Tables and trajectories that have been emptied since, in words.
     pub emptied: Option<String>,
 }
 
@@ -138,23 +147,22 @@ impl<S: Stored> Checkpoint<S> {
         Self::newest(folder, |_| Ok(()))
     }
 
-    /// Reads the newest checkpoint from which a run can go on: it is good, and the output files are still what they were when it was made. A trajectory that is
-    /// empty now has been put away on purpose, and begins anew.
+    /// Reads the newest checkpoint from which a run can go on: it is good, and the output files are still what they were when it was made. A table or trajectory that
+    /// is empty now has been put away or given up on purpose, and begins anew.
     ///
     /// # Errors
-    /// As [`Self::load`]; it names the file that was changed.
+    /// As [`Self::load`]; it names the files that were changed.
     pub fn load_to_continue(folder: &Path) -> Result<Option<Found<S>>> {
         let mut found = Self::newest(folder, |found| written::check(folder, &found.written))?;
         if let Some(found) = &mut found {
-            let emptied = written::emptied(folder, &mut found.checkpoint.written);
-            let words = format!("{}: emptied since the checkpoint, with frames from here on", emptied.join(", "));
-            found.emptied = (!emptied.is_empty()).then_some(words);
+            found.emptied = written::emptied(folder, &mut found.checkpoint.written);
         }
         Ok(found)
     }
 
     fn newest(folder: &Path, check: impl Fn(&Self) -> std::result::Result<(), String>) -> Result<Option<Found<S>>> {
-        let mut refused: Vec<String> = Vec::new();
+        let mut refused: Vec<(&str, String)> = Vec::new();
+        let mut changed = false;
         for name in [FILE, PREVIOUS] {
             let path = folder.join(name);
             let bytes = match std::fs::read(&path) {
@@ -162,22 +170,38 @@ impl<S: Stored> Checkpoint<S> {
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
                 Err(e) => return Err(Error::file(&path, "read the checkpoint", e)),
             };
-            match Self::decode(&bytes).and_then(|found| check(&found).map(|()| found)) {
-                Ok(checkpoint) => return Ok(Some(Found { checkpoint, note: refused.pop(), emptied: None })),
-                Err(reason) => refused.push(format!("{} was not used: {reason}", path.display())),
+            let decoded = Self::decode(&bytes);
+            let checked = decoded.and_then(|found| match check(&found) {
+                Ok(()) => Ok(found),
+                Err(reason) => {
+                    changed = true;
+                    Err(reason)
+                }
+            });
+            match checked {
+                Ok(checkpoint) => {
+                    let note = refused.pop().map(|(name, reason)| format!("{name} was not used: {reason}"));
+                    return Ok(Some(Found { checkpoint, note, emptied: None }));
+                }
+                Err(reason) => refused.push((name, reason)),
             }
         }
-        match &refused[..] {
-            [] => Ok(None),
+        let why = match &refused[..] {
+            [] => return Ok(None),
+            [(_, first), (_, second)] if first == second => {
+                format!("neither {FILE} nor {PREVIOUS} was used: {first}")
+            }
             refused => {
-                let note = refused.join("; ");
-                let help = format!(
-                    "put back what was changed, or {}; a trajectory that is kept elsewhere may be replaced by an empty file",
-                    anew(folder)
-                );
-                Err(InputError::new(format!("no checkpoint is usable; {note}"), help).in_file(folder).into())
+                refused.iter().map(|(name, why)| format!("{name} was not used: {why}")).collect::<Vec<_>>().join("; ")
             }
-        }
+        };
+        let back = if changed {
+            "put back what was changed or lost; or leave an empty file in its place (what is left of it can be kept elsewhere): then the same command goes on from the checkpoint, and the file has lines or frames from there on"
+        } else {
+            "put back what was changed"
+        };
+        let help = format!("{back}; or {}", S::anew(folder));
+        Err(InputError::new(format!("no checkpoint is usable; {why}"), help).in_file(folder).into())
     }
 
     /// Refuses a checkpoint of another run.
@@ -187,15 +211,7 @@ impl<S: Stored> Checkpoint<S> {
     pub fn check_identity(&self, ours: &Identity, folder: &Path) -> Result<()> {
         let Some(difference) = self.identity.difference(ours) else { return Ok(()) };
         let message = format!("the checkpoint belongs to another run: {difference}");
-        let help = format!("choose another output.folder, or {}", anew(folder));
+        let help = format!("choose another output.folder, or {}", S::anew(folder));
         Err(InputError::new(message, help).in_file(&folder.join(FILE)).into())
     }
-}
-
-/// How a run begins anew. It may be one of many, of a titration or a calibration, whose others `--force` would move aside with it.
-fn anew(folder: &Path) -> String {
-    format!(
-        "move {} aside to begin this run anew; --force begins the whole job anew, and moves its folder aside",
-        folder.display()
-    )
 }

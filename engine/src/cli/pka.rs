@@ -6,7 +6,7 @@ use octitrate::error::{Error, Result};
 use octitrate::evaluation::comparison::Comparison;
 use octitrate::evaluation::finite_box::{FiniteBox, Solution};
 use octitrate::evaluation::{measured, runs};
-use octitrate::output::screen;
+use octitrate::output::{files, screen};
 use octitrate::workflow::folder::{Folder, move_aside};
 use octitrate::workflow::pka::{self, Beside, Evaluation, Options};
 use std::path::PathBuf;
@@ -31,17 +31,7 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     let measured = arguments.compare.as_ref().map(read).transpose()?;
     let asked = arguments.finite_box.as_deref().map(FiniteBox::read).transpose()?;
     let mut evaluation = pka::evaluate(&runs, &options)?;
-    let missing = runs::without_frames(&folders);
-    if let Some(first) = missing.first() {
-        let (more, have) = match missing.len() {
-            1 => (String::new(), "has"),
-            count => (format!(" and {} more", count - 1), "have"),
-        };
-        let first = first.display();
-        evaluation
-            .warnings
-            .push(format!("{first}{more} {have} no frames: evaluated are the other runs of the titration alone"));
-    }
+    evaluation.warnings.extend(not_there(&folders));
     match asked {
         Some(table) => evaluation.solution = Some(Solution::new(&table, &evaluation)?),
         None => of_the_jobs(&mut evaluation, &folders),
@@ -59,6 +49,28 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     Folder::claim_for_evaluation(output, &folders, &pka::RESULTS)?;
     line!("{}", pka::write(&evaluation, output, Beside::default())?);
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is said of runs of the titrations in these folders that could not be evaluated.
+fn not_there(folders: &[PathBuf]) -> Vec<String> {
+    let named = |runs: &[&PathBuf]| match runs {
+        [] => None,
+        [one] => Some((one.display().to_string(), "has", "is")),
+        [first, more @ ..] => Some((format!("{} and {} more", first.display(), more.len()), "have", "are")),
+    };
+    let (without, lost) = (runs::without_frames(folders), runs::lost(folders));
+    let without = named(&without.iter().collect::<Vec<_>>());
+    let mut said: Vec<String> = without
+        .into_iter()
+        .map(|(runs, have, _)| format!("{runs} {have} no frames: evaluated are the other runs of the titration alone"))
+        .collect();
+    for file in [files::LAMBDA, files::SITES] {
+        let of_file: Vec<&PathBuf> = lost.iter().filter(|(_, lost)| *lost == file).map(|(run, _)| run).collect();
+        said.extend(named(&of_file).map(|(runs, have, are)| {
+            format!("{runs} {have} lost {file} and {are} left out: put it back, and evaluate again with all runs")
+        }));
+    }
+    said
 }
 
 /// pKa values in solution by the table that the jobs of these titrations name; a warning where that cannot be, because nobody asked for it.

@@ -14,8 +14,15 @@ use lambda::site::SiteRequest;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+mod folders;
 mod names;
 
+use folders::{lost_file, starts, titration_of, without};
+
+pub use folders::{
+    equilibration, find, finite_box, has_lines, holding, lost, of_prepared, others, ph_label, run_folder,
+    without_frames,
+};
 pub use names::{names_of_runs, names_of_titrations};
 
 /// One run, as its files tell of it.
@@ -39,162 +46,8 @@ pub struct Run {
     pub structure: Option<String>,
 }
 
-/// Levels of folders below a titration that are searched for runs: `pH_4.00/replica_1`.
-const DEPTH: usize = 2;
-
 /// A walker of a replica exchange: the folder of its titration, and its number there.
 pub type Walker<'a> = (&'a Path, u32);
-
-/// The folder of the titration in one that `octitrate prepare` wrote, whose job is `titrate.toml`, once it has begun; any other folder as it is.
-pub fn of_prepared(folder: &Path) -> PathBuf {
-    let titration = folder.join("titrate");
-    let is_prepared = folder.join("titrate.toml").is_file() && !folder.join(RESOLVED).exists();
-    if is_prepared && titration.join(RESOLVED).is_file() { titration } else { folder.to_path_buf() }
-}
-
-/// Folders of runs of a titration that have made a step, among these folders and below them, in the order of their names; each once.
-///
-/// # Errors
-/// As [`holding`]; [`Error::Input`] if no run has made a step.
-pub fn find(folders: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let mut found = holding(files::LAMBDA, folders)?;
-    found.retain(|run| has_lines(run));
-    if found.is_empty() {
-        let message = format!("no run has made a step yet: each {} is empty", files::LAMBDA);
-        return Err(InputError::new(message, "evaluate them later").in_file(&folders[0]).into());
-    }
-    Ok(found)
-}
-
-/// Whether there is something to read of the run in this folder. The table of a run that has not made a step is missing or empty; that of one that was finished is never so.
-pub fn has_lines(folder: &Path) -> bool {
-    let table = std::fs::metadata(folder.join(files::LAMBDA));
-    folder.join(files::FINAL).exists() || table.is_ok_and(|table| table.len() > 0)
-}
-
-/// Folders that hold a `file`, among these folders and below them, in the order of their names; each once.
-///
-/// # Errors
-/// [`Error::File`] if a folder cannot be read, [`Error::Input`] if there is none.
-pub fn holding(file: &str, folders: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    for folder in folders {
-        let mut here = Vec::new();
-        descend(file, folder, DEPTH, &mut here)?;
-        if here.is_empty() {
-            let help = "name the folder of a run, or of a titration with its runs in pH_*/replica_*";
-            let message = format!("there is no {file}, neither in the folder nor below it");
-            return Err(InputError::new(message, help).in_file(folder).into());
-        }
-        for run in here {
-            if !found.contains(&run) {
-                found.push(run);
-            }
-        }
-    }
-    Ok(found)
-}
-
-fn descend(file: &str, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
-    let unreadable = |e| Error::file(folder, "look into the folder", e);
-    let folder = std::fs::canonicalize(folder).map_err(unreadable)?;
-    if folder.join(file).is_file() {
-        found.push(folder);
-        return Ok(());
-    }
-    if depth == 0 {
-        return Ok(());
-    }
-    let mut inside = Vec::new();
-    for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if path.is_dir() {
-            inside.push(path);
-        }
-    }
-    inside.sort();
-    inside.iter().try_for_each(|folder| descend(file, folder, depth - 1, found))
-}
-
-/// The equilibration (ps) that the job of a titration leaves out, if this is the folder of one, or of one of its runs.
-pub fn equilibration(folder: &Path) -> Option<f64> {
-    Time::parse(&of_the_titration(folder, "equilibration")?).ok().map(|time| time.get())
-}
-
-/// The table `titrate.finite_box` that the job of a titration names, if this is the folder of one, or of one of its runs.
-pub fn finite_box(folder: &Path) -> Option<PathBuf> {
-    of_the_titration(folder, "finite_box").map(PathBuf::from)
-}
-
-/// Runs that a titration should have by its job, or that have a folder there, and that have no frames: names such as `pH_4.00/replica_1`, for each of these
-/// folders that is the folder of a titration.
-pub fn without_frames(folders: &[PathBuf]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for folder in folders {
-        let Some(titrate) = section_titrate(folder) else { continue };
-        let numbers = titrate.get("ph").and_then(toml::Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let replicas = titrate.get("replicas").and_then(toml::Value::as_integer).unwrap_or(1);
-        let of_ph = |ph: f64| (1..=replicas).map(move |replica| run_folder(ph, replica));
-        let mut runs: Vec<PathBuf> = numbers.iter().filter_map(toml::Value::as_float).flat_map(of_ph).collect();
-        runs.extend(in_folder(folder));
-        runs.sort();
-        runs.dedup();
-        found.extend(runs.into_iter().map(|run| folder.join(run)).filter(|run| !has_lines(run)));
-    }
-    found
-}
-
-/// Runs with frames in the folder of a titration that are none of `known`, by their names, such as `pH_4.00/replica_1`.
-pub fn others(folder: &Path, known: &[PathBuf]) -> Vec<String> {
-    let there = in_folder(folder).into_iter().filter(|run| {
-        let path = folder.join(run);
-        !known.contains(&path) && has_lines(&path)
-    });
-    there.map(|run| run.display().to_string()).collect()
-}
-
-/// Folders that are called as those of runs, below the folder of a titration, in the order of their names.
-fn in_folder(folder: &Path) -> Vec<PathBuf> {
-    let inside = |folder: &Path, with: &str| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).filter(|path| path.is_dir() && starts(path, with)).collect()
-    };
-    let there = inside(folder, "pH_").into_iter().flat_map(|ph| inside(&ph, "replica_"));
-    let mut runs: Vec<PathBuf> = there.filter_map(|run| Some(run.strip_prefix(folder).ok()?.to_path_buf())).collect();
-    runs.sort();
-    runs
-}
-
-/// Folder of a run below that of its titration, `pH_4.00/replica_1`.
-pub fn run_folder(ph: f64, replica: impl std::fmt::Display) -> PathBuf {
-    PathBuf::from(format!("pH_{}", ph_label(ph))).join(format!("replica_{replica}"))
-}
-
-/// A pH with two decimals, or as many as it has.
-pub fn ph_label(ph: f64) -> String {
-    if (ph * 100.0).round() / 100.0 == ph { format!("{ph:.2}") } else { format!("{ph}") }
-}
-
-/// Whether the last part of a path starts with this.
-fn starts(path: &Path, with: &str) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(with))
-}
-
-/// The section `[titrate]` of the job in a folder.
-fn section_titrate(folder: &Path) -> Option<toml::Table> {
-    let text = std::fs::read_to_string(folder.join(RESOLVED)).ok()?;
-    let job: toml::Table = text.parse().ok()?;
-    job.get("titrate")?.as_table().cloned()
-}
-
-/// The text of a key of the section `[titrate]`, if this is the folder of a titration, of a pH in it or of a run.
-fn of_the_titration(folder: &Path, key: &str) -> Option<String> {
-    let folder = std::fs::canonicalize(folder).ok()?;
-    let of_ph = if starts(&folder, "replica_") { folder.parent()? } else { &folder };
-    let above = if starts(of_ph, "pH_") { of_ph.parent()? } else { of_ph };
-    let titrate = section_titrate(&folder).or_else(|| section_titrate(above))?;
-    titrate.get(key)?.as_str().map(str::to_string)
-}
 
 /// The sites to which the job of a run gives an `offset`, with it (kJ/mol).
 fn offsets(job: &Job) -> Vec<(String, f64)> {
@@ -244,6 +97,11 @@ fn short_name(folder: &Path) -> String {
     parts[parts.len().saturating_sub(2)..].join("/")
 }
 
+/// What else can be done about a table that is there and not as it should be, as the end of a sentence.
+fn or_without(run: &Path) -> String {
+    without(run).map_or(String::new(), |words| format!("; or move it elsewhere, and {words}"))
+}
+
 /// The pH that the folder of a run says that it has, as the folders of titrations do: `pH_4.00/replica_1`.
 fn ph_of_folder(run: &Path) -> Option<f64> {
     let of_ph = run.parent().filter(|_| starts(run, "replica_"))?;
@@ -258,13 +116,25 @@ impl Run {
     pub fn read(folder: &Path) -> Result<Run> {
         let mut run = Self::read_as_it_is(folder)?;
         run.check_length()?;
+        run.check_start();
         Ok(run)
     }
 
     /// Reads a run, however long it is.
     fn read_as_it_is(folder: &Path) -> Result<Run> {
+        if let Some(file) = lost_file(folder) {
+            let what = if folder.join(file).exists() { "the file is empty" } else { "the file is missing" };
+            let help = without(folder).map_or("put it back".to_string(), |words| format!("put it back; {words}"));
+            return Err(InputError::new(what, help).in_file(&folder.join(file)).into());
+        }
         let path = folder.join(files::LAMBDA);
-        let series = LambdaSeries::read(&path)?;
+        let series = LambdaSeries::read(&path).map_err(|error| match error {
+            Error::Input(mut wrong) => {
+                wrong.help += &or_without(folder);
+                Error::Input(wrong)
+            }
+            other => other,
+        })?;
         let sites = sites::read(&folder.join(files::SITES))?;
         let expected: Vec<String> = sites.sites.iter().flat_map(SiteRecord::columns).collect();
         if expected != series.sites {
@@ -350,12 +220,21 @@ impl Run {
         if let Some(finished) = finished(&self.folder, plan.length).filter(|&finished| short_of(finished)) {
             let message = format!("the table ends at {end} ps, and its run was finished at {finished} ps");
             let path = self.folder.join(files::LAMBDA);
-            return Err(InputError::new(message, "put the whole table back, or leave this run out")
-                .in_file(&path)
-                .into());
+            let help = format!("put the whole table back{}", or_without(&self.folder));
+            return Err(InputError::new(message, help).in_file(&path).into());
         }
         self.warnings.push(format!("{name}: not finished: {end} of {} ps", plan.length));
         Ok(())
+    }
+
+    /// Tells of a table that begins later than its run: that it was emptied on the way is the one way in which it can be so.
+    fn check_start(&mut self) {
+        let Some((&first, interval)) = self.series.time.first().zip(self.series.interval()) else { return };
+        if first > self.start() + 1.5 * interval {
+            let (name, table) = (short_name(&self.folder), files::LAMBDA);
+            self.warnings
+                .push(format!("{name}: {table} begins at {first} ps: the lines before are lost, and do not count"));
+        }
     }
 
     /// The groups that titrate or could, by the usual names and the numbers of their residues.
@@ -372,8 +251,7 @@ impl Run {
 
     /// The folder of its titration, which holds `pH_4.00/replica_1`; its own folder if it is a run by itself.
     pub fn titration(&self) -> &Path {
-        let above = self.folder.parent().filter(|above| starts(&self.folder, "replica_") && starts(above, "pH_"));
-        above.and_then(Path::parent).unwrap_or(&self.folder)
+        titration_of(&self.folder)
     }
 
     /// The walkers of a replica exchange that its frames belong to; of every titration its own, whatever their numbers. None without an exchange.

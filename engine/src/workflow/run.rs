@@ -80,8 +80,8 @@ pub fn run(config: &Config, simulation: &mut dyn Propagate, stop: &Stop, quiet: 
         }
     };
     sites::write(&config.result(files::SITES), &description)?;
-    name_trajectory_atoms(config, simulation, &written)?;
     let mut files = Files::open(config, &description.lambdas(), simulation.trajectory_atoms(), &written)?;
+    name_trajectory_atoms(config, simulation, &written)?;
     files.expect(simulation.keep(files.calendar().lines(), found.is_some())?);
     let mut work = Work { config, files, identity, log, saved: Instant::now() };
     if found.is_none() {
@@ -103,15 +103,17 @@ pub fn run(config: &Config, simulation: &mut dyn Propagate, stop: &Stop, quiet: 
     Ok(outcome)
 }
 
-/// Writes the names of the atoms of `trajectory.xtc` beside it at its start, if they are not all.
+/// Writes the names of the atoms of `trajectory.xtc` beside it at its start, if they are not all, and where they are lost. The trajectory has been opened, which refuses other
+/// atoms than it has.
 pub(super) fn name_trajectory_atoms(
     config: &Config,
     simulation: &mut dyn Propagate,
     written: &BTreeMap<String, Written>,
 ) -> Result<()> {
     let path = config.result(files::TRAJECTORY_STRUCTURE);
-    let starts = config.interval(config.output.trajectory).is_some() && !written.contains_key(files::TRAJECTORY);
-    match simulation.trajectory_atoms().map(<[u32]>::to_vec).filter(|_| starts) {
+    let is_written = config.interval(config.output.trajectory).is_some();
+    let wanted = is_written && (!written.contains_key(files::TRAJECTORY) || !path.exists());
+    match simulation.trajectory_atoms().map(<[u32]>::to_vec).filter(|_| wanted) {
         Some(atoms) => simulation.write_structure(&path, Some(&atoms)),
         None => Ok(()),
     }

@@ -55,12 +55,60 @@ fn a_table_shorter_than_its_run_is_refused_and_a_run_on_its_way_is_told() {
     std::fs::write(next.join(files::LAMBDA), "").unwrap();
     assert_eq!(find(&all).unwrap().len(), 2);
     assert!(find(std::slice::from_ref(&next)).unwrap_err().to_string().contains("no run has made a step yet"));
+    // One that was finished has lost it.
     std::fs::write(next.join(files::FINAL), "").unwrap();
-    assert_eq!(find(&all).unwrap().len(), 3);
+    assert_eq!(find(&all).unwrap().len(), 2);
+    assert_eq!(find(std::slice::from_ref(&next)).unwrap().len(), 1);
     let mut text = std::fs::read_to_string(whole.join(files::LAMBDA)).unwrap();
     text.push_str("1.1,0.");
     std::fs::write(whole.join(files::LAMBDA), text).unwrap();
     assert!(Run::read(&whole).unwrap().warnings[0].contains("an incomplete line at the end of lambda.csv is left out"));
+}
+
+/// A table that was emptied on the way and gone on with says so; one of a run that was added begins when that began.
+#[test]
+fn a_table_that_begins_late_is_told_of() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let late = run(folder.path(), "pH_4.00/replica_1", &times(5, 10, 0.1), |_| 0.0);
+    let warnings = Run::read(&late).unwrap().warnings;
+    let lost = "lambda.csv begins at 0.5 ps: the lines before are lost, and do not count";
+    assert_eq!(warnings, [format!("pH_4.00/replica_1: {lost}")]);
+    let (from, why) = ("pH_5.00/replica_1".into(), String::new());
+    Begun { time: 0.4, from, why, walker: None, from_walker: None }.write(&late).unwrap();
+    assert!(Run::read(&late).unwrap().warnings.is_empty());
+}
+
+/// A run below the folder of a titration that has lost a file without which it cannot be read is left out and named; named itself it is refused.
+#[test]
+fn a_run_that_has_lost_a_file_is_left_out_and_named() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let root = std::fs::canonicalize(folder.path()).unwrap();
+    let [whole, table, emptied, sites] =
+        ["pH_4.00/replica_1", "pH_4.00/replica_2", "pH_4.00/replica_3", "pH_4.00/replica_4"]
+            .map(|name| run(&root, name, &times(0, 10, 0.1), |_| 0.0));
+    let all = [root.clone()];
+    assert_eq!((find(&all).unwrap().len(), lost(&all)), (4, vec![]));
+    std::fs::remove_file(table.join(files::LAMBDA)).unwrap();
+    std::fs::write(table.join(files::ENERGY), "time (ps)\n").unwrap();
+    std::fs::write(emptied.join(files::LAMBDA), "").unwrap();
+    std::fs::write(emptied.join(files::FINAL), "").unwrap();
+    std::fs::remove_file(sites.join(files::SITES)).unwrap();
+    assert_eq!(find(&all).unwrap(), [whole]);
+    let expected = [(&table, files::LAMBDA), (&emptied, files::LAMBDA), (&sites, files::SITES)];
+    assert_eq!(lost(&all), expected.map(|(run, file)| (run.clone(), file)));
+    assert!(without_frames(&all).is_empty());
+    let refused = |run: &Path, what: &str| {
+        let error = Run::read(run).unwrap_err();
+        assert!(error.to_string().contains(what), "{error}");
+        let Error::Input(error) = error else { panic!("{error}") };
+        let other = format!("octitrate pka {} evaluates the other runs without it", root.display());
+        assert!(error.help.ends_with(&other), "{}", error.help);
+    };
+    refused(&table, "replica_2/lambda.csv: the file is missing");
+    refused(&emptied, "replica_3/lambda.csv: the file is empty");
+    refused(&sites, "replica_4/sites.toml: the file is missing");
+    std::fs::write(emptied.join(files::LAMBDA), "time (ps),lambda GLU 2,dV/dlambda GLU 2 (kJ/mol)\n0,x,0\n").unwrap();
+    refused(&emptied, "line 2: found text where a number belongs");
 }
 
 /// Ten frames protonated in the first ps, then two deprotonated in two ps: two thirds of the time, not one sixth of the frames.

@@ -10,6 +10,10 @@ use std::path::Path;
 pub fn widened(path: &Path, length: u64, slots: &[String]) -> Result<String> {
     let mut bytes = std::fs::read(path).map_err(|e| Error::file(path, "read", e))?;
     bytes.truncate(length as usize);
+    if bytes.is_empty() {
+        // It was emptied, and its next line has the head before it.
+        return Ok(String::new());
+    }
     let text = String::from_utf8_lossy(&bytes);
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
@@ -42,5 +46,6 @@ mod tests {
         let wide = widened(&path, text.len() as u64, &slots).unwrap();
         assert_eq!(wide, "time (ps),0,a,b,c\n0,,1,,2\n1,,2,,1\n");
         assert!(widened(&path, text.len() as u64, &slots[..2]).is_err());
+        assert_eq!(widened(&path, 0, &slots).unwrap(), "");
     }
 }

@@ -73,8 +73,9 @@ pub(super) fn open_files<W: Walker>(
         let prefix = format!("{}/", setup.label(slot));
         let own = written.iter().filter_map(|(name, file)| Some((name.strip_prefix(&prefix)?.into(), *file)));
         let own: BTreeMap<String, Written> = own.collect();
+        let files = Files::open(&child.config, &description.lambdas(), walker.trajectory_atoms(), &own)?;
         name_trajectory_atoms(&child.config, walker, &own)?;
-        Files::open(&child.config, &description.lambdas(), walker.trajectory_atoms(), &own)
+        Ok(files)
     };
     setup.slots.iter().enumerate().map(open).collect()
 }

@@ -4,6 +4,7 @@ use super::state::{ExchangeState, Places, settings};
 use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::Config;
 use crate::error::Result;
+use crate::output::files;
 use crate::workflow::folder::{Folder, Kind};
 
 /// The folder of a replica exchange, which is its own.
@@ -32,7 +33,9 @@ impl Start {
             Some(Found { checkpoint, .. }) => {
                 checkpoint.check_identity(&identity, config.folder())?;
                 // What is finished needs its trajectories no more.
-                if checkpoint.state.step() < config.steps() || checkpoint.state.walkers.len() < slots.len() {
+                let ended = |slot: &String| config.folder().join(slot).join(files::FINAL).exists();
+                let done = checkpoint.state.step() >= config.steps() && checkpoint.state.walkers.len() >= slots.len();
+                if !(done && slots.iter().all(ended)) {
                     found = Checkpoint::load_to_continue(config.folder())?;
                 }
             }

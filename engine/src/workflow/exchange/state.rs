@@ -6,9 +6,11 @@
 use crate::checkpoint::Stored;
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::invocation::quoted;
 use crate::state::State;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// All walkers, each at its own step, and who has which pH. Slots go by the name of their folder, `pH_4.00/replica_1`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,6 +37,13 @@ pub struct Places {
 impl Stored for ExchangeState {
     fn toggle_differences(&mut self) {
         self.walkers.iter_mut().for_each(State::toggle_differences);
+    }
+
+    fn anew(folder: &Path) -> String {
+        let folder = quoted(&folder.display().to_string());
+        format!(
+            "evaluate the lines that are there (octitrate pka {folder}); --force begins anew, and moves the folder aside"
+        )
     }
 }
 

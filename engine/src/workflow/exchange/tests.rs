@@ -209,6 +209,72 @@ fn a_run_in_pieces_leaves_the_same_bytes() {
     assert!(go(&threads, true, None), "finished before");
 }
 
+/// A table that is lost or cut is named, with what can be done, and nothing is touched. With an empty file in its place the walkers go on as if nothing had been: every other
+/// file has the bytes of a run in one piece, and this one the lines from there on.
+#[test]
+fn an_exchange_goes_on_without_lines_that_are_lost() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let at = |name: &str| plan(&folder.path().join(name), 60, 2);
+    let whole = at("whole");
+    assert!(go(&whole, false, None));
+    let pieces = at("pieces");
+    for stop_at in [100, 150] {
+        assert!(!go(&pieces, false, Some(stop_at)));
+    }
+    let table = pieces.batch().children[0].config.result(files::LAMBDA);
+    let name = "pH_3.50/replica_1/lambda.csv";
+    let text = std::fs::read_to_string(&table).unwrap();
+    let refused = |plan: &TitrationPlan| {
+        let before = results(&folder.path().join("pieces"));
+        let build = |_: usize, _: &Config| Ok(Coupled::new(4.0, 1));
+        let error = try_to_go(plan, &build, false, &Stop::default()).unwrap_err();
+        assert!(results(&folder.path().join("pieces")) == before);
+        let Error::Input(error) = error else { panic!("{error}") };
+        assert!(error.help.contains("leave an empty file in its place"), "{}", error.help);
+        assert!(error.help.contains("evaluate the lines that are there (octitrate pka "), "{}", error.help);
+        error.message
+    };
+    let line = text[..text.len() / 2].rfind('\n').unwrap() + 1;
+    for length in [line, line + 3] {
+        std::fs::write(&table, &text[..length]).unwrap();
+        let message = refused(&pieces);
+        let cut = format!("{name} has {length} bytes, and had {} when the checkpoint was made", text.len());
+        assert!(message.contains(&cut), "{message}");
+    }
+    std::fs::remove_file(&table).unwrap();
+    let message = refused(&pieces);
+    assert!(message.ends_with(&format!("neither checkpoint nor checkpoint.previous was used: {name} is missing")));
+
+    std::fs::write(&table, "").unwrap();
+    assert!(go(&pieces, true, None));
+    let log = std::fs::read_to_string(pieces.batch().config.result(files::LOG)).unwrap();
+    assert!(log.contains(&format!("{name}: emptied since the checkpoint, with lines from here on")), "{log}");
+    let (mut found, mut expected) = ["pieces", "whole"].map(|name| results(&folder.path().join(name))).into();
+    let [rest, all] = [&mut found, &mut expected].map(|files| String::from_utf8(files.remove(name).unwrap()).unwrap());
+    // The checkpoint knows how long the files are.
+    [&mut found, &mut expected].into_iter().for_each(|files| drop(files.remove("checkpoint").unwrap()));
+    assert!(found == expected);
+    let (head, later) = (text.lines().next().unwrap(), &all[text.len()..]);
+    assert!(!later.is_empty() && rest == format!("{head}\n{later}"));
+}
+
+/// An exchange that is finished but for the folder of one run, which is gone, does not write into the others.
+#[test]
+fn a_finished_exchange_without_one_of_its_folders_is_refused() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let plan = plan(folder.path(), 6, 1);
+    assert!(go(&plan, false, None));
+    std::fs::remove_dir_all(plan.batch().children[1].config.folder()).unwrap();
+    let before = results(folder.path());
+    let build = |_: usize, _: &Config| Ok(Coupled::new(4.0, 1));
+    let message = try_to_go(&plan, &build, false, &Stop::default()).unwrap_err().to_string();
+    assert!(
+        message.contains("pH_4.00/replica_1/energy.csv is missing, pH_4.00/replica_1/lambda.csv is missing"),
+        "{message}"
+    );
+    assert!(results(folder.path()) == before);
+}
+
 /// Walkers that have come to a checkpoint in this process go on without being built again, with the bytes of those that are.
 #[test]
 fn walkers_of_a_stage_before_are_gone_on_with() {
