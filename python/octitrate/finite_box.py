@@ -106,24 +106,38 @@ def _solve(edges: np.ndarray, charge: float, log_density: float, cations: float 
     """
     centres, shells = (edges[1:] + edges[:-1]) / 2, 4 / 3 * math.pi * np.diff(edges**3)
     through = 4 * math.pi * edges[1:-1] ** 2 / np.diff(centres)
-    n = len(shells)
-    laplace = np.zeros((n, n))
-    for k, area in enumerate(through):
-        laplace[k : k + 2, k : k + 2] += area * np.array([[-1.0, 1.0], [1.0, -1.0]])
-    source = np.zeros(n)
-    source[0] = 4 * math.pi * bjerrum * charge
-    potential = np.zeros(n)
+    potential = np.zeros(len(shells))
     for _ in range(400):
         plus, minus = shells * np.exp(log_density - potential), shells * np.exp(log_density + potential)
-        rest = laplace @ potential + source + 4 * math.pi * bjerrum * (plus - minus)
-        jacobian = laplace - np.diag(4 * math.pi * bjerrum * (plus + minus))
+        rest = 4 * math.pi * bjerrum * (plus - minus)
+        rest[0] += 4 * math.pi * bjerrum * charge
+        flux = through * np.diff(potential)
+        rest[:-1] += flux
+        rest[1:] -= flux
+        diagonal = -4 * math.pi * bjerrum * (plus + minus)
+        diagonal[:-1] -= through
+        diagonal[1:] -= through
+        change, growth = _tridiagonal(diagonal, through, -rest), 0.0
         if cations is not None:
-            rest = np.append(rest, plus.sum() - cations)
-            jacobian = np.block([[jacobian, 4 * math.pi * bjerrum * (plus - minus)[:, None]], [-plus[None, :], np.array([[plus.sum()]])]])
-        change = np.linalg.solve(jacobian, -rest)
-        change *= min(1.0, STEP / np.abs(change).max())
-        potential = potential + change[:n]
-        log_density += float(change[n]) if cations is not None else 0.0
-        if np.abs(change).max() < 1e-9:
+            # The last row and column, of the number of cations: by elimination.
+            by_density = _tridiagonal(diagonal, through, 4 * math.pi * bjerrum * (plus - minus))
+            growth = float((cations - plus.sum() + plus @ change) / (plus.sum() + plus @ by_density))
+            change = change - growth * by_density
+        shorter = min(1.0, STEP / max(np.abs(change).max(), abs(growth)))
+        potential, log_density = potential + shorter * change, log_density + shorter * growth
+        if shorter * max(np.abs(change).max(), abs(growth)) < 1e-9:
             return potential, shells
     raise ArithmeticError(f"no potential was found around {charge:g} e")
+
+
+def _tridiagonal(diagonal: np.ndarray, beside: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solves equations whose symmetric matrix has this diagonal and these numbers beside it, by elimination from the first (Thomas's algorithm)."""
+    pivots, found, off = diagonal.tolist(), right.tolist(), beside.tolist()
+    for k, one in enumerate(off):
+        factor = one / pivots[k]
+        pivots[k + 1] -= factor * one
+        found[k + 1] -= factor * found[k]
+    found[-1] /= pivots[-1]
+    for k in range(len(off) - 1, -1, -1):
+        found[k] = (found[k] - off[k] * found[k + 1]) / pivots[k]
+    return np.array(found)
