@@ -131,7 +131,7 @@ def asked_for(args: argparse.Namespace) -> Asked:
         temperature = 0.0
     if not 250 <= temperature <= 400:
         raise Refused(f"--temperature {args.temperature}: K are meant, 250 to 400", "300 is usual")
-    # Last: a force field takes seconds to be read.
+    # Last: a force field takes a second to be read.
     ff = TitratableForceField(args.force_field or Options.force_field, args.water, pair_corrections=args.pair_corrections)
     return Asked("", ff.name, ff.water, temperature, args.pair_corrections)
 

@@ -18,6 +18,7 @@ from typing import Any
 from . import lennard_jones
 from .as_gromacs import original_tip3p, round_amber99sb_ildn
 from .errors import Refused
+from .of_proteins import of_proteins
 from .scaled_charges import scale
 from .words import named_all
 
@@ -110,13 +111,16 @@ def load(force_field: str, water: str) -> Any:
         others = [name for name, other in FORCE_FIELDS.items() if water in other.waters]
         with_it = f"; --force-field {' or '.join(others)} has {water}" if others else ""
         raise Refused(f"{force_field} has no water model {water!r}", f"{named_all('its water model', family.waters)}{with_it}")
-    forcefield = app.ForceField(*family.files, family.waters[water])
+    beside = family.waters[water]
+    forcefield = app.ForceField(*(of_proteins(file, beside) if family.patched else file for file in family.files), beside)
     if force_field == "amber99sb-ildn":
         round_amber99sb_ildn(forcefield)
     if water == "tip3p" and not family.patched:
         original_tip3p(forcefield)
     if family.charge_scale != 1.0:
         scale(forcefield, family.charge_scale)
+    # That of CHARMM's impropers has 300 kB, and OpenMM would compile it for every system.
+    forcefield._scripts[:] = [compile(script, family.files[0], "exec") for script in forcefield._scripts]
     return forcefield
 
 
