@@ -16,13 +16,14 @@ from conftest import ROOT, binary
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
+import openmm  # noqa: E402
 from openmm import app, unit  # noqa: E402
 
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.prepare.coarse import beads  # noqa: E402
 from octitrate.prepare.command import NOT_YET, main  # noqa: E402
 from octitrate.prepare.finished import has_places  # noqa: E402
-from octitrate.prepare.gromacs import gro  # noqa: E402
+from octitrate.prepare.gromacs import Top, gro  # noqa: E402
 
 FILES = Path(__file__).parent / "finished"
 PSF = ["--from", str(FILES / "glh.psf"), str(FILES / "glh.crd"), "--parameters", str(FILES / "glh.prm"), "--box-size", "3", "3", "3"]
@@ -329,6 +330,17 @@ def test_what_the_reader_of_topologies_would_leave_out_is_refused(old: str, new:
     said = " ".join(capsys.readouterr().err.split())
     assert f"m.top: {message}" in said and help in said, said
     assert not (tmp_path / "taken").exists()
+
+
+def test_what_is_used_of_the_reader_of_topologies_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it is private to OpenMM: a version without it is named here, and refused by the package."""
+    found = Top(str(ROOT / "inputs/01-glu/glu.top"))
+    names = ("_processLine", "_currentCategory", "_includeDirs", "_angleTypes", "_moleculeTypes", "_molecules")
+    lacking = [name for name in names if not hasattr(found, name)]
+    assert not lacking, f"app.GromacsTopFile of OpenMM {openmm.version.version} has no {', '.join(lacking)}: octitrate.prepare.gromacs has to read otherwise"
+    monkeypatch.setattr(app.GromacsTopFile, "__init__", lambda *_, **__: None)
+    with pytest.raises(Refused, match="reads topologies of GROMACS in a way that is not known here"):
+        Top("x.top")
 
 
 def test_comments_of_gromacs_have_any_encoding(tmp_path: Path) -> None:

@@ -24,10 +24,19 @@ ITSELF = "octitrate reads a .top itself, too: a job names it and the .gro in its
 
 
 class Top(app.GromacsTopFile):  # type: ignore[misc]
-    """A topology as OpenMM reads it, but for sections that its reader passes over with all the energy in them: they are refused, as is every line that it cannot read, by its place."""
+    """A topology as OpenMM reads it, but for sections that its reader passes over with all the energy in them: they are refused, as is every line that it cannot read, by its place.
+
+    OpenMM has no public way to look at lines while it reads them: what is used of it are its private names, and a version that reads otherwise is refused.
+    """
+
+    def __init__(self, file: str, **settings: Any) -> None:
+        self._looked_at = False
+        super().__init__(file, **settings)
+        if not self._looked_at:
+            raise Refused(f"OpenMM {openmm.version.version} reads topologies of GROMACS in a way that is not known here", f"take OpenMM 8.6, and please report it; {ITSELF}")
 
     def _processFile(self, file: str) -> None:  # noqa: N802, OpenMM calls it so
-        before = ""
+        self._looked_at, before = True, ""
         for number, line in enumerate(lines_of(Path(file)), 1):
             if line.rstrip().endswith("\\"):
                 before += f" {line.rstrip()[:-1]}"
