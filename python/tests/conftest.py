@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import itertools
 import os
 import shutil
 import sys
@@ -44,7 +45,7 @@ def script(path: str) -> Any:
 
 
 def loaded(name: str, water: str | None = None) -> TitratableForceField:
-    """A force field with a water, its first one by default, loaded once for all files that a worker runs: CHARMM36m takes eight seconds."""
+    """A force field with a water, its first one by default, loaded once for all files that a worker runs."""
     return _loaded(name, water or next(iter(FORCE_FIELDS[name].waters)))
 
 
@@ -113,6 +114,36 @@ def structure(tmp_path: Path) -> Write:
         return Options(input=path, output=tmp_path / "prepared", force_field="amber99sb-ildn", padding=0.2, salt=0.0)
 
     return write
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A box with at most 64 molecules of water, on a lattice, and no minimisation, for what depends on neither: to fill the box and to minimise take most of the time of a preparation."""
+    import numpy as np
+    from openmm import Vec3, app, unit
+
+    from octitrate.prepare import solvate
+
+    def few(modeller: Any, forcefield: Any, *, boxVectors: Any = None, boxSize: Any = None, **_: Any) -> None:  # noqa: N803, OpenMM calls them so
+        vectors = np.diag(boxSize.value_in_unit(unit.nanometer)) if boxVectors is None else np.array([[*one] for one in boxVectors.value_in_unit(unit.nanometer)])
+        solute = np.array([[*place] for place in modeller.positions.value_in_unit(unit.nanometer)]).reshape(-1, 3)
+        water, places = app.Topology(), []
+        chain = water.addChain()
+        for steps in itertools.product(range(4), repeat=3):
+            oxygen = np.array(steps) / 4 @ vectors
+            if (np.linalg.norm(solute - oxygen, axis=1) > 0.25).all():
+                residue = water.addResidue("HOH", chain)
+                atoms = [water.addAtom(name, app.Element.getBySymbol(name[0]), residue) for name in ("O", "H1", "H2")]
+                for hydrogen in atoms[1:]:
+                    water.addBond(atoms[0], hydrogen)
+                places += [Vec3(*map(float, oxygen + arm)) for arm in ((0, 0, 0), (0.09572, 0, 0), (-0.0239987, 0.092663, 0))]
+        box = app.Modeller(water, places * unit.nanometer)
+        box.addExtraParticles(forcefield)
+        modeller.topology.setPeriodicBoxVectors([Vec3(*map(float, one)) for one in vectors] * unit.nanometer)
+        modeller.add(box.topology, box.positions)
+
+    monkeypatch.setattr(app.Modeller, "addSolvent", few)
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
 
 
 @pytest.fixture

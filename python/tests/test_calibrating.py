@@ -88,7 +88,7 @@ def test_contradictions_are_refused(words: list[str], message: str, tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_buffer_comes_first_and_is_built_unasked(tmp_path: Path, library: Path) -> None:
+def test_the_buffer_comes_first_and_is_built_unasked(tmp_path: Path, library: Path, bare: None) -> None:
     asked = Asked("", "ff14SB", "spce", 300.0)
     assert plan(["TYR", "nterm LYS"], asked, tmp_path / "m") == [tmp_path / "m/water", tmp_path / "m/tyr", tmp_path / "m/nterm-lys"]
     job = tomllib.loads((tmp_path / "m/tyr/calibrate.toml").read_text())
@@ -103,7 +103,7 @@ def test_the_buffer_comes_first_and_is_built_unasked(tmp_path: Path, library: Pa
     assert plan(["TYR"], Asked("", "ff14SB", "tip3p", 300.0), tmp_path / "o") == [tmp_path / "o/tyr"]
 
 
-def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_folder_of_something_else_is_refused(tmp_path: Path, bare: None) -> None:
     build("TYR", "ff14SB", "tip3p", tmp_path / "tyr")
     shutil.copytree(tmp_path / "tyr", tmp_path / "cys")
     with pytest.raises(Refused, match="was built for ff14SB and not ff19SB, 300.0 and not 310.0"):

@@ -14,7 +14,7 @@ pytest.importorskip("pdbfixer")
 from conftest import Write, loaded, notes  # noqa: E402
 from openmm import unit  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
-from octitrate.prepare import chirality, solvate  # noqa: E402
+from octitrate.prepare import chirality  # noqa: E402
 from octitrate.prepare.pipeline import prepare  # noqa: E402
 from octitrate.prepare.report import Report  # noqa: E402
 
@@ -52,16 +52,14 @@ def test_crystals_have_the_hand_that_is_meant() -> None:
 
 
 @pytest.mark.parametrize("mutations", [["G9A", "G14K", "G38D", "G41E", "A20T", "A24I", "A26T"], ["A34T", "A48I", "A23T", "G9V", "G41T", "G38I"]])
-def test_mutated_residues_are_l(mutations: list[str], structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_mutated_residues_are_l(mutations: list[str], structure: Write, report: Report, bare: None) -> None:
     options = structure(text("1pgb.pdb.gz"))
     options.force_field, options.mutate = "ff14SB", mutations
     built = (prepare(options, report) / "protein.pdb").read_text()
     assert wrong(built) == [] and "of the other hand" not in notes(report)
 
 
-def test_a_side_chain_that_was_not_seen_is_l_and_a_d_amino_acid_is_named(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_a_side_chain_that_was_not_seen_is_l_and_a_d_amino_acid_is_named(structure: Write, report: Report, bare: None) -> None:
     kept = []
     for line in text("1pgb.pdb.gz").splitlines(keepends=True):
         number = int(line[22:26]) if line.startswith("ATOM") else 0

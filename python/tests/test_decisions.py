@@ -268,8 +268,7 @@ BUILT = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_decisions_are_made_and_said(case: str, structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)  # nothing here depends on it
+def test_decisions_are_made_and_said(case: str, structure: Write, report: Report, bare: None) -> None:
     change, asked, note = CASES[case]
     options = structure(change(peptide_text(*CHAIN)))
     for key, value in asked.items():
@@ -286,9 +285,8 @@ def test_what_the_box_does_to_a_charged_protein_is_said(charges: list[float], ma
     assert re.search(note, notes(report)), notes(report)
 
 
-def test_marks_of_a_membrane_are_bonded_to_nothing(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_marks_of_a_membrane_are_bonded_to_nothing(structure: Write, report: Report, bare: None) -> None:
     """OPM writes a grid of them, an N and an O of one number, through the protein."""
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
     text = peptide_text(*CHAIN)
     x, y, z = (float(LINES(text)[0][30 + 8 * k : 38 + 8 * k]) for k in range(3))
     options = structure(text + hetero("DUM", "N", "N", (x + 1.5, y, z)) + hetero("DUM", "O", "O", (x + 1.5, y, z + 30.0)))

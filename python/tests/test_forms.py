@@ -11,11 +11,11 @@ pytest.importorskip("openmm")
 
 from octitrate.entries import Follow  # noqa: E402
 
-WELLS = (60.0, 180.0, 300.0)
+# Every well of every torsion, with others beside it each time: the program starts once for each of them and each form.
 ROTAMERS = {
-    "his": [(chi1, chi2) for chi1 in WELLS for chi2 in (90.0, 150.0, 240.0, 270.0)],
-    "asp3": [(chi1, chi2) for chi1 in WELLS for chi2 in (0.0, 40.0, 90.0, 180.0)],
-    "glu3": [(chi1, chi2, chi3) for chi1 in WELLS for chi2 in WELLS for chi3 in (30.0, 180.0)],
+    "his": [(60.0, 90.0), (60.0, 240.0), (180.0, 150.0), (180.0, 270.0), (300.0, 90.0), (300.0, 150.0)],
+    "asp3": [(60.0, 0.0), (60.0, 90.0), (180.0, 40.0), (180.0, 180.0), (300.0, 0.0), (300.0, 90.0)],
+    "glu3": [(60.0, 60.0, 30.0), (60.0, 180.0, 180.0), (180.0, 60.0, 180.0), (180.0, 180.0, 30.0), (180.0, 300.0, 180.0), (300.0, 180.0, 180.0), (300.0, 300.0, 30.0)],
 }
 
 

@@ -45,8 +45,7 @@ def gap(numbers: range) -> str:
 
 
 @pytest.mark.parametrize("numbers", [range(4, 5), range(3, 6)])
-def test_peptide_bonds_are_trans_and_amino_acids_l(numbers: range, structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_peptide_bonds_are_trans_and_amino_acids_l(numbers: range, structure: Write, report: Report, bare: None) -> None:
     options = structure(gap(numbers))
     options.gaps = "build"
     atoms = backbone((prepare(options, report) / "protein.pdb").read_text())
@@ -135,9 +134,8 @@ def test_a_bond_that_goes_through_a_ring_is_found() -> None:
     assert ("lie on other atoms (ALA 8 of chain A on PHE 1 of chain A)") in [what for _, what in loops._crossed(residues, [7], places)]
 
 
-def test_a_peptide_bond_beside_the_loop_that_was_seen_cis_stays_so(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peptide_bond_beside_the_loop_that_was_seen_cis_stays_so(structure: Write, report: Report, bare: None) -> None:
     """As before many a proline: everything behind the bond of residues 1 and 2 is turned about it by half a turn."""
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
     lines = gap(range(4, 5)).splitlines(keepends=True)
     place = {(int(line[22:26]), line[12:16].strip()): np.array([float(line[30 + 8 * k : 38 + 8 * k]) for k in range(3)]) for line in lines if line.startswith("ATOM")}
     origin = place[1, "C"]
@@ -157,8 +155,7 @@ def test_a_peptide_bond_beside_the_loop_that_was_seen_cis_stays_so(structure: Wr
     assert all(abs(torsion(atoms[k]["CA"], atoms[k]["C"], atoms[k + 1]["N"], atoms[k + 1]["CA"])) > 140.0 for k in range(2, 8))
 
 
-def test_a_loop_that_stays_cis_is_refused(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_a_loop_that_stays_cis_is_refused(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch, bare: None) -> None:
     monkeypatch.setattr(loops, "WRONG", -1.0)  # nothing is as trans as that
     monkeypatch.setattr(loops, "TRIES", 2)
     options = structure(gap(range(4, 5)))

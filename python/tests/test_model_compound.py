@@ -73,7 +73,7 @@ def test_the_help_names_model_compounds_that_there_are(capsys: pytest.CaptureFix
         ("nterm side ASP", "Asp 1"), ("nterm side GLU", "Glu 1"), ("cterm side ASP", "Asp 2"),
     ],
 )  # fmt: skip
-def test_the_program_takes_the_jobs(name: str, site: str, tmp_path: Path) -> None:
+def test_the_program_takes_the_jobs(name: str, site: str, tmp_path: Path, bare: None) -> None:
     place = build(name, "ff14SB", "tip3p", tmp_path / "model")
     job = tomllib.loads((place / "calibrate.toml").read_text())
     assert job["titration"].get("library", []) == ([f"library/{compound(name).entry}.toml"] if site else [])
@@ -89,7 +89,7 @@ def test_the_program_takes_the_jobs(name: str, site: str, tmp_path: Path) -> Non
     assert f"titratable sites     {site + ', ' if site else ''}buffer" in answer.stdout
 
 
-def test_a_folder_is_whole_or_absent(tmp_path: Path) -> None:
+def test_a_folder_is_whole_or_absent(tmp_path: Path, bare: None) -> None:
     place = build("CYS", "ff19SB", "tip4pew", tmp_path / "model")
     assert {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()} == {
         *("system.gro", "system.xml", "equilibrate.toml", "calibrate.toml", "titrate.toml", "library/cys.toml", "prepare.toml")
@@ -104,7 +104,7 @@ def test_a_folder_is_whole_or_absent(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
-def test_the_buffer_that_comes_with_octitrate_serves(tmp_path: Path) -> None:
+def test_the_buffer_that_comes_with_octitrate_serves(tmp_path: Path, bare: None) -> None:
     place = build("CYS", "ff19SB", "opc", tmp_path / "model")
     assert tomllib.loads((place / "calibrate.toml").read_text())["titration"]["library"] == ["library/cys.toml", "library/water.toml"]
     shipped = Path(octitrate.__file__).parent / "corrections/ff19SB-opc/water.toml"
@@ -159,7 +159,7 @@ def test_the_commands_that_are_printed_calibrate(tmp_path: Path, capsys: pytest.
     assert "a model compound was built here already" in capsys.readouterr().err
 
 
-def test_a_water_without_a_buffer_is_calibrated_first(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_water_without_a_buffer_is_calibrated_first(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, bare: None) -> None:
     monkeypatch.chdir(tmp_path)
     asked = ["prepare", "--force-field", "ff14SB", "--water", "spce", "--temperature", "310"]
     steps = ["  octitrate run {0}/equilibrate.toml", "  octitrate calibrate {0}/calibrate.toml", "  octitrate titrate {0}/titrate.toml"]

@@ -44,7 +44,7 @@ def energies(system: Any, places: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("folder", MOLECULES)
-def test_nothing_between_the_atoms_of_the_molecule_changes(folder: str) -> None:
+def test_nothing_between_the_atoms_of_the_molecule_changes(folder: str, bare: None) -> None:
     one = source(folder)
     model, system = solvated(one, "tip3p")
     count, names = one.residue.chain.topology.getNumAtoms(), [atom.name for atom in one.residue.atoms()]
@@ -74,7 +74,7 @@ def test_nothing_between_the_atoms_of_the_molecule_changes(folder: str) -> None:
 
 
 @pytest.mark.parametrize("folder", MOLECULES)
-def test_the_program_runs_what_the_command_writes(folder: str, tmp_path: Path) -> None:
+def test_the_program_runs_what_the_command_writes(folder: str, tmp_path: Path, bare: None) -> None:
     name, pka = MOLECULES[folder]
     place = tmp_path / "model"
     arguments = ["--protonated", str(INPUTS / folder / "acid.xml"), "--deprotonated", str(INPUTS / folder / "base.xml"), "--pka", str(pka)]

@@ -14,13 +14,11 @@ import pytest
 from conftest import Write, hetero, peptide_text
 from openmm import app
 
-from octitrate import model_compound
 from octitrate.entries import BUILT_IN_STATUS
 from octitrate.errors import Refused
 from octitrate.model_compound import build, compound, solvated
 from octitrate.pair_corrections import CORRECTIONS, in_model_compound
 from octitrate.peptide import peptide
-from octitrate.prepare import solvate
 from octitrate.prepare.command import main
 from octitrate.prepare.pipeline import prepare
 from octitrate.prepare.report import Report
@@ -106,12 +104,11 @@ def test_energy_is_that_of_the_pairs(corrected: TitratableForceField) -> None:
     assert found > 4.8
 
 
-def test_ions_of_joung_and_cheatham_are_corrected_and_others_are_not(structure: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_ions_of_joung_and_cheatham_are_corrected_and_others_are_not(structure: Write, bare: None) -> None:
     text = peptide_text("GLY", "GLU", "LYS", "GLY")
     for force_field, corrected in (("ff14SB", 2), ("amber99sb-ildn", 0)):
         options, report = structure(text), Report(screen=None)
-        options.force_field, options.pair_corrections, options.salt, options.force = force_field, "cufix", 0.3, True
+        options.force_field, options.pair_corrections, options.salt, options.force = force_field, "cufix", 1.0, True
         folder = prepare(options, report)
         record = (folder / "prepare.md").read_text()
         ions = ["Na+ with O of carboxyls 0.2700 → 0.2800 nm", "Na+ with Cl- 0.3458 → 0.3473 nm"]
@@ -143,8 +140,7 @@ def test_potassium_has_numbers_of_its_own(corrected: TitratableForceField) -> No
     assert pairs[frozenset({"K", "CL"})][1] == pytest.approx(expected, rel=1e-4)  # the difference of σ has four digits
 
 
-def test_nothing_is_corrected_unless_it_is_asked_for(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_nothing_is_corrected_unless_it_is_asked_for(structure: Write, report: Report, bare: None) -> None:
     options = structure(peptide_text("GLY", "GLU", "LYS", "GLY"))
     folder = prepare(options, report)
     assert "CustomNonbondedForce" not in (folder / "system.xml").read_text() and "pair_corrections" not in (folder / "prepare.toml").read_text()
@@ -172,13 +168,7 @@ def place_of(name: str, ff: TitratableForceField) -> Group:
     return group
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Boxes as small as the cut-off allows: pairs are those of the molecule, and water takes most of the time."""
-    monkeypatch.setattr(model_compound, "EDGE", 2.1)
-
-
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("bare")
 def test_corrections_that_come_with_octitrate_serve_as_they_are_where_no_pair_is_in_the_model_compound(corrected: TitratableForceField) -> None:
     names = [name for entry in SHIPPED for name in places_of(entry)]
     assert {"GLU", "HIS", "nterm LYS", "nterm ARG", "cterm LEU", "cterm LYS", "cterm side GL3"} <= set(names)
@@ -197,7 +187,7 @@ def test_corrections_that_come_with_octitrate_serve_as_they_are_where_no_pair_is
     assert not any(in_model_compound(where, entry == "nterm", entry != "nterm") for entry, where in places)
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(
     ("name", "pair"), [("cterm LYS", True), ("cterm ARG", True), ("nterm side GLU", True), ("nterm ASP", True), ("nterm LYS", False), ("cterm GLU", False)]
 )
@@ -249,8 +239,7 @@ def test_finished_systems_keep_what_they_have(tmp_path: Path, capsys: pytest.Cap
     assert "a finished system keeps the parameters that it has" in capsys.readouterr().err
 
 
-def test_what_is_not_corrected_is_said(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_what_is_not_corrected_is_said(structure: Write, report: Report, bare: None) -> None:
     options = structure(peptide_text("GLY", "TYR", "GLY") + hetero("CA", "CA", "CA", (15.0, 0.0, 0.0)))
     options.force_field, options.pair_corrections, options.ends, options.keep = "ff14SB", "cufix", "capped", ["CA"]
     prepare(options, report)

@@ -14,7 +14,7 @@ from openmm import app, unit
 
 from octitrate.errors import Refused
 from octitrate.peptide import peptide
-from octitrate.prepare import called, chains, mutate, predict, solvate
+from octitrate.prepare import called, chains, mutate, predict
 from octitrate.prepare.build import Model
 from octitrate.prepare.entry import Atom, Entry, Residue
 from octitrate.prepare.job import site_names
@@ -31,9 +31,8 @@ def _numbered(text: str, number: int, new: str) -> str:
     return "".join(line[:22] + new + line[27:] if int(line[22:26]) == number else line for line in text.splitlines(keepends=True))
 
 
-def test_sites_are_told_by_the_chains_and_numbers_of_the_file(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sites_are_told_by_the_chains_and_numbers_of_the_file(structure: Write, report: Report, bare: None) -> None:
     """Chain H has an insertion code, so that it is numbered anew; chain L is two molecules, on both sides of a gap."""
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
     heavy = moved(_numbered(peptide_text(*CHAIN), 5, "   4A"), "H", 0.0)
     options = structure(heavy + moved(without(peptide_text(*CHAIN), 4), "L", 30.0))
     options.gaps, options.sites = "cap", ["GLU", "ASP", "HIS"]
@@ -44,9 +43,8 @@ def test_sites_are_told_by_the_chains_and_numbers_of_the_file(structure: Write, 
     }  # fmt: skip
 
 
-def test_residues_are_called_by_their_names_in_the_file(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_residues_are_called_by_their_names_in_the_file(structure: Write, report: Report, bare: None) -> None:
     """Those of the system, AS3 and ZGL3, are for the job. In a mirror every amino acid is named, as one of the other hand."""
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
     mirrored = "".join(f"{line[:30]}{-float(line[30:38]):8.3f}{line[38:]}" for line in peptide_text("ALA", "HIS", "ASP", "GLU").splitlines(True))
     options = structure(mirrored)
     options.sites = ["all"]
@@ -60,9 +58,8 @@ def test_residues_are_called_by_their_names_in_the_file(structure: Write, report
         assert not re.search(r"\b[NZ]?(GL3|AS3|HIP|HIE|ZGLU|ZALA|glu3|asp3)\b", text), text
 
 
-def test_a_chain_without_a_name_gets_one_that_no_other_has(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chain_without_a_name_gets_one_that_no_other_has(structure: Write, report: Report, bare: None) -> None:
     """Both were A, and places of two sites were the same."""
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
     options = structure(moved(peptide_text(*CHAIN), " ", 0.0) + "TER\n" + moved(peptide_text(*CHAIN), "A", 30.0))
     options.chains, options.sites = ["all"], ["GLU"]
     _, job, _ = written(options, report)
@@ -96,10 +93,9 @@ def _coded() -> str:
     [("GLU 2A", {"GL3 3": "A 2A"}), ("A:glu2a", {"GL3 3": "A 2A"}), ("E2A", {"GL3 3": "A 2A"}), ("A:h4", {"HIP 5": "A 4"}), ("GLU 3", {"GL3 4": "A 3"}), ("2", {"GL3 2": "A 2"}), ("4", {"HIP 5": "A 4"})],
 )
 def test_sites_are_asked_for_by_the_numbers_of_the_file(
-    asked: str, expected: dict[str, str], structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch
+    asked: str, expected: dict[str, str], structure: Write, report: Report, bare: None
 ) -> None:
     """`--sites 'GLU 3'` took Glu 2A, which is the third residue."""
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
     options = structure(_coded())
     options.sites = [asked]
     folder, job, atoms = written(options, report)
@@ -113,8 +109,7 @@ def test_sites_are_asked_for_by_the_numbers_of_the_file(
     assert "| GLU 2A | GLU 3 |" in text and "| GLU 3 | GLU 4 |" in text and "| carboxyl end GLY 5 of chain A |" in text
 
 
-def test_mutations_and_sites_take_the_same_numbers(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_mutations_and_sites_take_the_same_numbers(structure: Write, report: Report, bare: None) -> None:
     options = structure(_coded())
     options.mutate, options.sites = ["E2AD"], ["ASP 2A", "GLU 2"]
     _, job, _ = written(options, report)
@@ -134,8 +129,7 @@ def test_a_number_that_the_file_lacks_is_answered_with_those_near(structure: Wri
     assert refused.value.help.endswith("near A:GLU 1A: GLU 2 of chain A, GLU 2A of chain A, GLU 3 of chain A")
 
 
-def test_every_chain_with_insertion_codes_has_its_table(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_every_chain_with_insertion_codes_has_its_table(structure: Write, report: Report, bare: None) -> None:
     options = structure(moved(_coded(), "H", 0.0) + moved(_coded().replace("   2A", "   2B"), "L", 30.0))
     options.chains, options.sites = ["all"], ["GLU 2A", "L:GLU 2B"]
     folder, job, _ = written(options, report)
@@ -154,9 +148,8 @@ def test_propka_tells_residues_with_insertion_codes_apart(report: Report) -> Non
     assert predict.predict(model, report) == plain
 
 
-def test_residues_that_are_built_have_the_numbers_of_the_file(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_residues_that_are_built_have_the_numbers_of_the_file(structure: Write, report: Report, bare: None) -> None:
     """Those that PDBFixer counts have no codes, so that they had numbers of others and were taken for such that were seen."""
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
     lines = [line for line in _coded().splitlines(keepends=True) if line[22:27] not in ("   2A", "   3 ")]
     missing = "REMARK 465   M RES C SSSEQI\n" + "".join(f"REMARK 465     GLU A  {number}\n" for number in ("   2A", "   3 "))
     options = structure(missing + "".join(lines))

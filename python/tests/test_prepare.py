@@ -18,7 +18,7 @@ from openmm import app, unit
 from octitrate.errors import Refused
 from octitrate.neighbours import offset
 from octitrate.peptide import peptide
-from octitrate.prepare import sites, solvate
+from octitrate.prepare import solvate
 from octitrate.prepare.build import Model
 from octitrate.prepare.command import main, options as options_of, parser, ready
 from octitrate.prepare.finished import gro
@@ -72,9 +72,8 @@ def test_a_folder_holds_a_system_that_openmm_runs(structure: Write, report: Repo
     ],
 )
 def test_ions_make_the_box_neutral_in_the_middle_of_the_titration(
-    chain: tuple[str, ...], ends: str, wanted: list[str], ions: tuple[int, int], structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch
+    chain: tuple[str, ...], ends: str, wanted: list[str], ions: tuple[int, int], structure: Write, report: Report, bare: None
 ) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
     options = structure(peptide_text(*chain))
     options.ends, options.sites, options.ph_range = ends, wanted, (1.0, 8.0)
     folder, job, atoms = written(options, report)
@@ -161,7 +160,7 @@ def test_the_energy_after_the_minimisation_is_that_of_the_system_with_its_length
 
 
 @pytest.mark.parametrize(("force_field", "water"), [("ff14SB", "tip3p"), ("ff19SB", "opc"), ("ff19SB", "tip4pew")])
-def test_other_force_fields_bring_entries_of_their_own(force_field: str, water: str, structure: Write, report: Report) -> None:
+def test_other_force_fields_bring_entries_of_their_own(force_field: str, water: str, structure: Write, report: Report, bare: None) -> None:
     options = structure(peptide_text("TRP", "GLU", "TRP"))
     options.force_field, options.water = force_field, water
     options.sites = ["all"]
@@ -179,10 +178,9 @@ def test_other_force_fields_bring_entries_of_their_own(force_field: str, water: 
     assert job["titration"]["ease_rotamers"] == "8 kJ/mol"
 
 
-def test_rings_have_one_order_of_impropers_whichever_comes_first(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rings_have_one_order_of_impropers_whichever_comes_first(structure: Write, report: Report, bare: None) -> None:
     """OpenMM remembers the order of the first ring for all of the same types, and the correction of Tyr knows its group by the order of its own: a protein whose
     first ring is that of Trp was refused."""
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
     options = structure(peptide_text("GLY", "TRP", "TYR", "GLY"))
     options.force_field = "ff14SB"
     folder, _, atoms = written(options, report)
@@ -215,8 +213,7 @@ def test_a_titration_with_the_cut_off_of_charmm_costs_more() -> None:
     assert abs(guess - 5860) < 0.05 * 5860
 
 
-def test_mmcif_under_the_name_of_a_pdb_file_is_prepared(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_mmcif_under_the_name_of_a_pdb_file_is_prepared(structure: Write, report: Report, bare: None) -> None:
     options = structure(peptide_text(*CHAIN))
     pdb, out = app.PDBFile(str(options.input)), io.StringIO()
     app.PDBxFile.writeFile(pdb.topology, pdb.positions, out, keepIds=True)
@@ -226,8 +223,7 @@ def test_mmcif_under_the_name_of_a_pdb_file_is_prepared(structure: Write, report
     assert "protein.pdb (mmCIF)" in notes(report)
 
 
-def test_replicas_begin_with_side_chains_that_were_heated(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_replicas_begin_with_side_chains_that_were_heated(structure: Write, report: Report, bare: None) -> None:
     options = structure(peptide_text("ALA", "GLU", "GLY"))
     options.sites, options.starts, options.until = ["GLU"], 3, 0.2
     folder, job, _ = written(options, report)
@@ -243,8 +239,7 @@ def test_replicas_begin_with_side_chains_that_were_heated(structure: Write, repo
     assert all(second["titration"].get(key) == job["titration"].get(key) for key in ("library", "site", "buffer")) and second.get("van_der_waals") == job.get("van_der_waals")
 
 
-def test_chains_that_are_numbered_alike_are_told_apart_by_their_molecule(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_chains_that_are_numbered_alike_are_told_apart_by_their_molecule(structure: Write, report: Report, bare: None) -> None:
     text = peptide_text("ALA", "GLU", "GLY")
     options = structure(text + moved(text, "B", 20.0))
     options.chains = ["all"]
@@ -269,7 +264,7 @@ def test_the_box_is_twice_the_padding_wider_than_the_protein() -> None:
         assert min(np.linalg.norm(images, axis=1)) == pytest.approx(4.0, rel=0.01)
 
 
-def test_the_command_refuses_with_status_2_and_a_folder_of_its_own_is_moved_aside(structure: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_refuses_with_status_2_and_a_folder_of_its_own_is_moved_aside(structure: Write, capsys: pytest.CaptureFixture[str], bare: None) -> None:
     options = structure(peptide_text("ALA", "GLU", "GLY"))
     arguments = [str(options.input), "-o", str(options.output), "--force-field", "amber99sb-ildn", "--padding", "0.5", "-q"]
     assert main(arguments) == 0
@@ -373,7 +368,7 @@ def test_neighbours_at_the_other_end_of_the_chain_have_a_letter_before_their_nam
         (("ALA", "GLU", "SER", "GLU", "ALA"), {"nterm ALA 1": None, "GL3 2": None, "GL3 4": None, "cterm ZALA 5": "4.5 kJ/mol"}),
     ],
 )
-def test_ends_know_the_charges_of_their_neighbours(chain: tuple[str, ...], expected: dict[str, str | None], structure: Write, report: Report) -> None:
+def test_ends_know_the_charges_of_their_neighbours(chain: tuple[str, ...], expected: dict[str, str | None], structure: Write, report: Report, bare: None) -> None:
     folder, job, _ = written(structure(peptide_text(*chain)), report)
     assert {site["residue"]: site.get("offset") for site in job["titration"]["site"]} == expected
     assert ("stands beside ARG 2 of chain A" in (folder / "prepare.md").read_text()) == (chain[1] == "ARG")

@@ -24,7 +24,6 @@ from octitrate.entries import PROLINE_END, entry, forms  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.model_compound import compound  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
-from octitrate.prepare import solvate  # noqa: E402
 from octitrate.prepare.report import Report  # noqa: E402
 from octitrate.proline import end_of_proline, name_hydrogens, place_hydrogens  # noqa: E402
 from octitrate.residues import TitratableForceField  # noqa: E402
@@ -160,8 +159,7 @@ def test_no_other_residue_is_an_end_of_proline() -> None:
     assert set(ff.entries(modeller.topology)) == {"nterm.toml"}
 
 
-def test_a_protein_that_begins_with_proline_says_how_its_end_can_titrate(structure: Write, report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_a_protein_that_begins_with_proline_says_how_its_end_can_titrate(structure: Write, report: Report, tmp_path: Path, bare: None) -> None:
     options = structure(peptide_text("PRO", "GLU", "LEU"))
     options.force_field, options.ph_range = "amber99sb-ildn", (2.0, 9.0)
     folder, job, _ = written(options, report)

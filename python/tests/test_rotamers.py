@@ -13,7 +13,7 @@ pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
 from conftest import Write, notes, peptide_text  # noqa: E402
-from octitrate.prepare import chirality, names, polar, solvate  # noqa: E402
+from octitrate.prepare import chirality, names, polar  # noqa: E402
 from octitrate.prepare.pipeline import prepare  # noqa: E402
 from octitrate.prepare.report import Report  # noqa: E402
 from octitrate.prepare.rotamers import Part, Template, complete  # noqa: E402
@@ -107,8 +107,7 @@ def test_atoms_that_others_tell_the_place_of_are_where_the_crystal_has_them() ->
 
 
 @pytest.mark.parametrize(("residue", "absent", "loose", "bonds"), [("LYS 15", "CD", "CE, NZ", "CG-CD CD-CE CE-NZ"), ("PRO 8", "CD", "CG", "CB-CG CG-CD N-CD"), ("PRO 8", "CG", "CD", "CB-CG CG-CD N-CD")])
-def test_what_hangs_on_atoms_that_were_not_seen_is_built_anew(residue: str, absent: str, loose: str, bonds: str, structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_what_hangs_on_atoms_that_were_not_seen_is_built_anew(residue: str, absent: str, loose: str, bonds: str, structure: Write, report: Report, bare: None) -> None:
     number = int(residue.split()[1])
     rows = gzip.decompress((PROTEINS / "4pti.pdb.gz").read_bytes()).decode().splitlines(True)
     built = prepare(structure("".join(row for row in rows if row[:4] != "ATOM" or (int(row[22:26]), row[12:16].strip()) != (number, absent))), report) / "protein.pdb"
@@ -119,9 +118,8 @@ def test_what_hangs_on_atoms_that_were_not_seen_is_built_anew(residue: str, abse
 
 
 @pytest.mark.parametrize("absent", [("SG",), ("SG", "CB"), ("SG of 14", "SG of 55")])
-def test_a_disulfide_of_the_file_is_built_where_its_sulfurs_were_not_seen(absent: tuple[str, ...], structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disulfide_of_the_file_is_built_where_its_sulfurs_were_not_seen(absent: tuple[str, ...], structure: Write, report: Report, bare: None) -> None:
     """A backbone with SSBOND became a protein of free thiols, without a word."""
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
     rows = gzip.decompress((PROTEINS / "4pti.pdb.gz").read_bytes()).decode().splitlines(True)
     lost = [row for row in rows if row[:4] == "ATOM" and row[17:20] == "CYS" and {row[12:16].strip(), f"{row[12:16].strip()} of {int(row[22:26])}"} & set(absent)]
     built = (prepare(structure("".join(row for row in rows if row not in lost)), report) / "protein.pdb").read_text()

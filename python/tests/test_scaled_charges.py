@@ -17,7 +17,7 @@ from octitrate import scaled_charges  # noqa: E402
 from octitrate.entries import KINDS, entry  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.finite_box import BJERRUM, alone, in_box, radius, too_high  # noqa: E402
-from octitrate.prepare import pipeline, solvate  # noqa: E402
+from octitrate.prepare import solvate  # noqa: E402
 from octitrate.prepare.report import Report  # noqa: E402
 
 CHARGED = {"ASP": -1, "GLU": -1, "LYS": 1, "ARG": 1, "HIP": 1}
@@ -67,10 +67,7 @@ def test_the_program_reads_the_entries(tmp_path: Path) -> None:
         assert answer.returncode == 0, answer.stderr
 
 
-def test_a_box_has_scaled_ions_as_many_as_with_whole_charges(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
-    # CHARMM36m takes eight seconds to load.
-    monkeypatch.setattr(pipeline, "TitratableForceField", lambda force_field, water, *_: loaded(force_field, water))
+def test_a_box_has_scaled_ions_as_many_as_with_whole_charges(structure: Write, report: Report, bare: None) -> None:
     options = structure(peptide_text("GLY", "GLU", "LYS", "LYS", "ALA", "GLY"))
     options.force_field, options.ends, options.sites, options.ph_range = "charmm36m-ecc", "capped", ["GLU"], (1.0, 8.0)
     folder, job, atoms = written(options, report)

@@ -16,9 +16,8 @@ from octitrate.entries import BUILT_IN_STATUS, entry
 from octitrate.errors import Refused
 from octitrate.model_compound import compound
 from octitrate.peptide import peptide
-from octitrate.prepare import pipeline, predict, sites, solvate
+from octitrate.prepare import predict, sites
 from octitrate.prepare.options import Options
-from octitrate.prepare.pipeline import prepare
 from octitrate.prepare.report import Report
 from octitrate.residues import Group, TitratableForceField
 
@@ -36,8 +35,7 @@ def peptide_residue() -> Any:
     return topology.addResidue("GLU", topology.addChain("A"), "1")
 
 
-def test_groups_without_a_correction_stay_as_they_are(structure: Write, report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_groups_without_a_correction_stay_as_they_are(structure: Write, report: Report, tmp_path: Path, bare: None) -> None:
     # Nothing comes with octitrate for this water.
     text = entry(TitratableForceField("ff19SB", "tip3p"), "glu3")
     (tmp_path / "own").mkdir()
@@ -185,9 +183,8 @@ def test_ends_of_a_cysteine_in_a_disulfide_do_not_titrate(report: Report) -> Non
 
 
 @pytest.mark.parametrize(("asked", "expected"), [(["GLU"], ["GL3 2"]), (["GLU", "cterm"], ["GL3 2", "ZGL3 4", "cterm ZGL3 4"])])
-def test_a_last_side_chain_is_not_asked_for_without_its_end(asked: list[str], expected: list[str], structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_last_side_chain_is_not_asked_for_without_its_end(asked: list[str], expected: list[str], structure: Write, report: Report, bare: None) -> None:
     """The job of `--sites GLU,ASP` for 1PGB, whose last residue is Glu, was refused by the program: its correction is that beside a protonated end."""
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
     options = structure(peptide_text("GLY", "GLU", "GLY", "GLU"))
     options.force_field, options.sites = "ff14SB", asked
     _, job, _ = written(options, report)
@@ -195,10 +192,7 @@ def test_a_last_side_chain_is_not_asked_for_without_its_end(asked: list[str], ex
     assert (f"{sites.WITHOUT_ITS_END}: they stay in the form of pH 7: GLU 4 of chain A" in notes(report)) == (asked == ["GLU"])
 
 
-def test_the_force_field_that_nobody_names_has_corrections_of_these_groups(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
-    # CHARMM36m takes eight seconds to load.
-    monkeypatch.setattr(pipeline, "TitratableForceField", lambda force_field, water, *_: loaded(force_field, water))
+def test_the_force_field_that_nobody_names_has_corrections_of_these_groups(structure: Write, report: Report, bare: None) -> None:
     options = structure(peptide_text("GLY", "GLU", "HIS", "GLU"))
     options.force_field = Options.force_field
     folder, job, _ = written(options, report)
@@ -207,9 +201,8 @@ def test_the_force_field_that_nobody_names_has_corrections_of_these_groups(struc
     assert "charmm36m-ecc with tip3p" in notes(report) and (folder / "library" / "glu3.toml").is_file()
 
 
-def test_an_end_is_not_asked_for_without_its_side_chain(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_end_is_not_asked_for_without_its_side_chain(structure: Write, report: Report, bare: None) -> None:
     """The job of `--sites cterm` for 1PGB was refused by the program: the correction of this end is that beside Glu with its proton."""
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
     options = structure(peptide_text("GLY", "GLU", "GLY", "GLU"))
     options.force_field, options.sites = "ff14SB", ["cterm"]
     with pytest.raises(Refused, match="carboxyl end GLU 4 of chain A cannot titrate alone") as refused:
@@ -221,8 +214,7 @@ def test_an_end_is_not_asked_for_without_its_side_chain(structure: Write, report
     assert f"{sites.WITHOUT_ITS_SIDE_CHAIN}: they stay in the form of pH 7: carboxyl end GLU 4 of chain A" in notes(report)
 
 
-def test_only_preliminary_corrections_are_allowed_for(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_only_preliminary_corrections_are_allowed_for(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch, bare: None) -> None:
     options = structure(peptide_text("GLY", "GLU", "TYR", "GLY"))
     folder, job, _ = written(options, report)
     assert [one["residue"] for one in job["titration"]["site"]] == ["nterm GLY 1", "GL3 2", "TYR 3", "cterm ZGLY 4"]
@@ -235,8 +227,7 @@ def test_only_preliminary_corrections_are_allowed_for(structure: Write, report: 
     assert job_comment(folder).endswith("(octitrate info NAME says why): HIS 3 of chain A.")
 
 
-def test_sites_start_by_propka(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_sites_start_by_propka(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch, bare: None) -> None:
     monkeypatch.setattr(predict, "predict", lambda *_: {(1, "side"): 6.251, (3, "side"): -17.0})
     options = structure(peptide_text(*CHAIN))
     _, job, _ = written(options, report)
@@ -275,8 +266,7 @@ def test_ph_values_go_to_both_ends_of_the_range_that_is_asked_for() -> None:
             assert len(steps) >= 1 and steps.min() > 0.09 and steps.max() < 1.13, (options.ph_range, values)
 
 
-def test_groups_outside_of_the_range_are_built_as_they_are_there(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_groups_outside_of_the_range_are_built_as_they_are_there(structure: Write, report: Report, bare: None) -> None:
     options = structure(peptide_text(*CHAIN))
     options.ph_range = (8.5, 12.0)
     _, job, atoms = written(options, report)
@@ -285,15 +275,14 @@ def test_groups_outside_of_the_range_are_built_as_they_are_there(structure: Writ
     assert job["titrate"]["ph"][0] == 8.5
 
 
-def test_sites_that_are_asked_for_titrate_alone(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+def test_sites_that_are_asked_for_titrate_alone(structure: Write, report: Report, bare: None) -> None:
     options = structure(peptide_text(*CHAIN))
     options.sites = ["A:GLU 2", "HIS"]
     _, job, _ = written(options, report)
     assert [site["residue"] for site in job["titration"]["site"]] == ["GL3 2", "HIP 6"]
 
 
-def test_corrections_of_ones_own_are_taken(structure: Write, report: Report, tmp_path: Path) -> None:
+def test_corrections_of_ones_own_are_taken(structure: Write, report: Report, tmp_path: Path, bare: None) -> None:
     options = structure(peptide_text("TRP", "TYR", "TRP"))
     options.force_field = "ff14SB"
     text = entry(TitratableForceField("ff14SB"), "tyr")

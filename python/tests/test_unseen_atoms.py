@@ -11,14 +11,12 @@ pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
 from octitrate.errors import Refused  # noqa: E402
-from octitrate.prepare import solvate  # noqa: E402
 from octitrate.prepare.pipeline import prepare  # noqa: E402
 from octitrate.prepare.report import Report  # noqa: E402
 
 
-def test_residues_may_have_numbers_below_zero(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_residues_may_have_numbers_below_zero(structure: Write, report: Report, bare: None) -> None:
     """Tags for expression have them. The job named TYR -1 where system.gro had 99999, and was refused."""
-    monkeypatch.setattr(solvate, "relax", lambda *_: None)
     text = "".join(line[:22] + f"{int(line[22:26]) - 3:4d}" + line[26:] for line in peptide_text("GLY", "GLU", "LYS", "GLY").splitlines(keepends=True))
     folder, job, rows = written(structure(text), report)
     assert [one["residue"] for one in job["titration"]["site"]] == ["nterm GLY -2", "GL3 -1", "LYS 0", "cterm ZGLY 1"]
