@@ -12,7 +12,7 @@ import numpy as np
 import openmm
 import pytest
 from conftest import Write, hetero, peptide_text
-from openmm import app
+from openmm import app, unit
 
 from octitrate.entries import BUILT_IN_STATUS
 from octitrate.errors import Refused
@@ -161,25 +161,28 @@ def places_of(entry: str) -> list[str]:
     return [f"{entry} {residue}" for residue in own + ends]
 
 
-def place_of(name: str, ff: TitratableForceField) -> Group:
+def place_of(name: str, ff: TitratableForceField, topology: app.Topology) -> Group:
     """The group of a model compound that is calibrated, as `octitrate prepare` finds it before hydrogens are added."""
     what = compound(name)
-    (group,) = (group for group in ff.groups(peptide(what.residues).topology) if group.residue.index == what.site and group.entry == what.entry)
+    (group,) = (group for group in ff.groups(topology) if group.residue.index == what.site and group.entry == what.entry)
     return group
 
 
-@pytest.mark.usefixtures("bare")
 def test_corrections_that_come_with_octitrate_serve_as_they_are_where_no_pair_is_in_the_model_compound(corrected: TitratableForceField) -> None:
     names = [name for entry in SHIPPED for name in places_of(entry)]
     assert {"GLU", "HIS", "nterm LYS", "nterm ARG", "cterm LEU", "cterm LYS", "cterm side GL3"} <= set(names)
     plain = TitratableForceField("ff14SB")
     held = []
     for name in dict.fromkeys(names):
-        model, system = solvated(compound(name), corrected)
-        other = plain.cutoffs.system(plain.forcefield, model.topology, residueTemplates=plain.templates(model.topology))
+        # Without the water, which has no pair that is corrected.
+        molecule = peptide(compound(name).residues)
+        own, others = (place_of(name, ff, molecule.topology).corrected for ff in (corrected, plain))
+        topology = corrected.add_hydrogens(molecule, corrected.build_names(molecule.topology)).topology
+        topology.setUnitCellDimensions(openmm.Vec3(3, 3, 3) * unit.nanometer)
+        system, other = (ff.cutoffs.system(ff.forcefield, topology, residueTemplates=ff.templates(topology)) for ff in (corrected, plain))
         same = force_of(system) is None and openmm.XmlSerializer.serialize(system) == openmm.XmlSerializer.serialize(other)
         # That of an acid at an amino end or a base at a carboxyl end was made without the pair, and is none with it.
-        assert place_of(name, corrected).corrected == same and place_of(name, plain).corrected, name
+        assert own == same and others, name
         held += [] if same else [name]
     assert held == ["cterm ARG", "cterm LYS", "nterm AS3", "nterm GL3"]
     # Those that are built in, for AMBER99SB-ILDN: none of them is such an end.
@@ -204,7 +207,8 @@ def test_a_correction_that_was_made_with_the_pair_serves(tmp_path: Path) -> None
     assert with_pairs != text
     (tmp_path / "cterm.toml").write_text(with_pairs)
     own = TitratableForceField("ff14SB", library=[tmp_path], pair_corrections="cufix")
-    assert place_of("cterm LYS", own).status == "calibrated" and place_of("cterm LYS", own).file == tmp_path / "cterm.toml"
+    group = place_of("cterm LYS", own, peptide(compound("cterm LYS").residues).topology)
+    assert group.status == "calibrated" and group.file == tmp_path / "cterm.toml"
 
 
 def test_such_a_model_compound_is_calibrated_with_the_corrections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,7 +189,6 @@ def test_a_carboxyl_differs_from_that_of_the_force_field_only_by_its_hydrogens(f
             assert found[name] == pytest.approx(expected[name], abs=1e-8), name
 
 
-@pytest.mark.slow_with_charmm
 def test_a_peptide_has_the_energy_that_openmm_gives_it_without_our_templates(ff: TitratableForceField) -> None:
     """Residues that need none of ours get the templates, or patches of CHARMM, that OpenMM finds by itself."""
     modeller = built(ff, "ALA", "GLU", "LYS", "CYS", "GLY", "SER", "ILE", keep=everything(7))
@@ -228,7 +227,6 @@ def test_lennard_jones_of_charmm_without_its_table_of_pairs() -> None:
     assert plainer == tabled
 
 
-@pytest.mark.slow
 def test_a_bridge_of_charmm_is_its_patch() -> None:
     ff = loaded("charmm36m")
     modeller = peptide(["ALA", "CYS", "GLY", "GLY", "CYS", "ALA"])
