@@ -209,7 +209,7 @@ fn tables_of_corrections_are_the_entries() {
     let mut wrong = Vec::new();
     for (page, ends, folders) in [
         ("docs/src/accuracy.md", 2, vec![BUILTIN]),
-        ("docs/src/force-fields.md", 5, vec![FF14SB, FF19SB, CHARMM, SCALED]),
+        ("docs/src/corrections.md", 5, vec![FF14SB, FF19SB, CHARMM, SCALED]),
         ("benchmarks/calibration.md", 2, vec![BUILTIN]),
     ] {
         let text = std::fs::read_to_string(root().join(page)).unwrap();
@@ -338,7 +338,7 @@ fn tables_of_ends_are_the_entries() {
         row(&page, name)
     };
     let scaled = of("CHARMM36m with scaled charges, the default", SCALED, 7);
-    assert_eq!(scaled[1..4], ["all", "all, [40 ends](#ends-ecc) together", "all"]);
+    assert_eq!(scaled[1..4], ["all", "all, [40 ends](corrections.md#ends-ecc) together", "all"]);
     let ff14sb = of("ff14SB in TIP3P", FF14SB, 1);
     assert_eq!(ff14sb[1..4], ["all", "all, 40 ends together", "a last Glu"]);
     let ff19sb = of("ff19SB in OPC", FF19SB, 1);
@@ -346,8 +346,10 @@ fn tables_of_ends_are_the_entries() {
     let transferred = inside.map(|(_, entry)| {
         corrections(&entry).iter().filter(|(_, one)| matches!(one, Correction::Transferred(_))).count()
     });
-    let transferred =
-        format!("all, 40 ends together, {} of them [transferred](#transferred)", transferred.sum::<usize>());
+    let transferred = format!(
+        "all, 40 ends together, {} of them [transferred](corrections.md#transferred)",
+        transferred.sum::<usize>()
+    );
     assert_eq!(ff19sb[1..4], ["all".to_string(), transferred, "a last Glu".into()]);
     let library = read("docs/src/library.md");
     let known = known_ends(BUILTIN);
@@ -400,14 +402,14 @@ fn deviation(cell: &str) -> Option<f64> {
 #[test]
 fn model_compounds_come_back_as_the_pages_say() {
     let read = |page: &str| std::fs::read_to_string(root().join(page)).unwrap();
-    let (tables, summary) = (read("docs/src/force-fields.md"), read("docs/src/is-it-right.md"));
+    let (tables, summary) = (read("docs/src/corrections.md"), read("docs/src/is-it-right.md"));
     for (heading, name) in [
-        ("Corrections for CHARMM36m with scaled charges", "CHARMM36m with scaled charges, the default"),
-        ("Corrections for CHARMM36m with CHARMM's TIP3P", "CHARMM36m"),
-        ("Corrections for ff19SB with OPC", "ff19SB, OPC"),
-        ("Corrections for ff14SB with TIP3P", "ff14SB, TIP3P"),
+        ("CHARMM36m with scaled charges", "CHARMM36m with scaled charges, the default"),
+        ("CHARMM36m with CHARMM's TIP3P", "CHARMM36m"),
+        ("ff19SB with OPC", "ff19SB, OPC"),
+        ("ff14SB with TIP3P", "ff14SB, TIP3P"),
     ] {
-        let section = tables.split("\n### ").find(|section| section.starts_with(heading)).unwrap();
+        let section = tables.split("\n## ").find(|section| section.starts_with(heading)).unwrap();
         let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
         let titrated: Vec<(&str, f64)> =
             rows.filter_map(|row| Some((row.split(" | ").next()?, deviation(row.split(" | ").last()?)?))).collect();
@@ -421,7 +423,7 @@ fn model_compounds_come_back_as_the_pages_say() {
         assert!(summary.contains(&line), "docs/src/is-it-right.md: {line}");
         // to the two decimals of the tables
         let off: Vec<&str> = titrated.iter().filter(|one| one.1 > 0.105).map(|one| one.0).collect();
-        if heading.starts_with("Corrections for ff14SB") {
+        if heading.starts_with("ff14SB") {
             assert!(off.len() == 5 && off.iter().all(|row| row.contains(" end")), "{heading}: {off:?}");
             for row in section.lines().filter(|line| off.iter().any(|name| line.starts_with(&format!("| {name} |")))) {
                 let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
