@@ -227,6 +227,17 @@ def test_only_preliminary_corrections_are_allowed_for(structure: Write, report: 
     assert job_comment(folder).endswith("(octitrate info NAME says why): HIS 3 of chain A.")
 
 
+def test_transferred_corrections_serve_and_are_named(structure: Write, report: Report, bare: None) -> None:
+    """With ff19SB the amino end of Gly was calibrated in another water, and the carboxyl end of Leu in this one."""
+    options = structure(peptide_text("GLY", "GLU", "TYR", "LEU"))
+    options.force_field = "ff19SB"
+    _, job, _ = written(options, report)
+    assert [one["residue"] for one in job["titration"]["site"]] == ["nterm GLY 1", "GL3 2", "TYR 3", "cterm ZLEU 4"]
+    assert "allow_uncalibrated" not in job["titration"]
+    said = "the correction V_MM of amino end GLY 1 of chain A was calibrated in another water and transferred to this one (octitrate info says how, of library/nterm.toml)"
+    assert said in notes(report)
+
+
 def test_sites_start_by_propka(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch, bare: None) -> None:
     monkeypatch.setattr(predict, "predict", lambda *_: {(1, "side"): 6.251, (3, "side"): -17.0})
     options = structure(peptide_text(*CHAIN))

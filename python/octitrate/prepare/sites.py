@@ -156,8 +156,10 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
         )
     if doubtful := [choice.label for choice in titrating if choice.group.status == "preliminary"]:
         report.warn(f"the correction V_MM of {listed(doubtful, 4)} is preliminary by octitrate's own tests (octitrate info NAME says why): the job allows that")
-    if taken := [choice.label for choice in titrating if choice.group.status == TRANSFERRED]:
-        report.note(f"the correction V_MM of {listed(taken, 4)} was calibrated in another water and transferred to this one (octitrate info NAME says how)")
+    if taken := [choice for choice in titrating if choice.group.status == TRANSFERRED]:
+        files = " and ".join(dict.fromkeys(f"library/{choice.group.entry}.toml" for choice in taken))
+        labels = listed([choice.label for choice in taken], 4)
+        report.note(f"the correction V_MM of {labels} was calibrated in another water and transferred to this one (octitrate info says how, of {files})")
     return choices
 
 
