@@ -131,8 +131,8 @@ impl<T: Real> FmmBuilder<T> {
     ///
     /// # Errors
     /// A tolerance out of range; [`FmmError::Rounding`] where particles crowd in a leaf box so that rounding of their coordinates alone makes larger errors than the
-    /// tolerance; [`FmmError::ClosePair`] where that of the closest pairs does, all charges taken as ±1 (masses have larger forces
-    /// from afar, so that the error is estimated up to twice as large as it is); what [`Fmm::new`] and [`Fmm::assign`] refuse.
+    /// tolerance, as of any later [`Fmm::assign`]; what [`Fmm::new`] and [`Fmm::assign`] refuse. Whether the closest pairs do so depends on the charges: it is the first
+    /// evaluation after each assignment that refuses ([`FmmError::ClosePair`]).
     pub fn build_for(self, positions: &[[f64; 3]]) -> Result<Fmm<T>, FmmError> {
         self.boundary.check()?;
         let particles = particles(positions, self.targets)?;
@@ -151,10 +151,10 @@ impl<T: Real> FmmBuilder<T> {
         };
         settings.tree = self.tree.unwrap_or(settings.tree);
         let mut fmm = Fmm::new(self.boundary, settings)?;
-        fmm.assign_with_targets(positions, self.targets, &exclusions)?;
         if let Accuracy::Tolerance(tolerance) = self.accuracy {
-            fmm.check_rounding(positions, &exclusions, tolerance)?;
+            fmm.promise(tolerance);
         }
+        fmm.assign_with_targets(positions, self.targets, &exclusions)?;
         Ok(fmm)
     }
 }

@@ -53,9 +53,9 @@ pub enum FmmError {
         /// Whether the solver works in f32.
         single: bool,
     },
-    /// Rounding of coordinates makes larger errors of the forces of the closest pairs, and with them of all forces, than the tolerance.
+    /// Rounding of coordinates makes errors of the forces of the closest pairs, and with them of all forces, that take more than 0.95 of the tolerance.
     #[error(
-        "particles {i} and {j} are {distance:.1e} apart, so close that rounding of coordinates in {} precision makes errors of some {error:.1e} of all forces, above the tolerance of {tolerance:e}: {}",
+        "particles {i} and {j} are {distance:.1e} apart, so close that rounding of coordinates in {} precision makes an error of {error:.1e} of all forces, more than 0.95 of the tolerance of {tolerance:e}: {}",
         if *.single { "single" } else { "double" },
         if *.single { "take double precision, or exclude the pair if it does not interact" } else { "exclude the pair if it does not interact, or take the direct sum" }
     )]
@@ -66,7 +66,7 @@ pub enum FmmError {
         j: usize,
         /// Their distance, in the units of the positions.
         distance: f64,
-        /// Estimated relative error of all forces, as the root of the mean square.
+        /// Relative error of all forces that close pairs make, as the root of the mean square.
         error: f64,
         /// The tolerance asked for.
         tolerance: f64,
@@ -289,6 +289,7 @@ impl FmmError {
             Self::Length { what: "charges", .. }
             | Self::NotFinite { what: "charge", .. }
             | Self::Charged { .. }
+            | Self::ClosePair { .. }
             | Self::Overflow { .. } => Self::Vector { vector, error: Box::new(self) },
             other => other,
         }

@@ -19,6 +19,7 @@ fn functions<T: Real>() -> impl Iterator<Item = *const ()> {
         Fmm::<T>::evaluate as *const (),
         Fmm::<T>::evaluate_vectors as *const (),
         Fmm::<T>::virial as *const (),
+        Fmm::<T>::check_close_pairs as *const (),
         Fmm::<T>::work as *const (),
         FmmOfMembers::<T>::assign as *const (),
         FmmOfMembers::<T>::evaluate as *const (),

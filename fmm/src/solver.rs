@@ -13,7 +13,7 @@ pub(crate) mod virial;
 use std::slice;
 
 use crate::FmmError;
-use crate::checks::{at_one_point, check_charge, check_finite, check_length, not_finite};
+use crate::checks::{check_charge, check_finite, check_length, not_finite};
 use crate::coulomb::Coulomb;
 use crate::geometry::assignment::{Assignment, Geometry};
 use crate::geometry::boundary::Boundary;
@@ -21,8 +21,9 @@ use crate::geometry::exclusions::Exclusions;
 use crate::geometry::grid::NearSet;
 use crate::geometry::tree::MAX_ROOT;
 use crate::potentials::Potentials;
-use crate::tuning::close_pairs::ClosePairs;
-use crate::tuning::rounding::Crowd;
+use crate::tuning::accuracy::tolerances;
+use crate::tuning::close_pairs::{self, Evaluated};
+use crate::tuning::rounding;
 use crate::workspace::{Pool, ScratchPool, VECTORS};
 use evaluation::Evaluation;
 use kernels::Real;
@@ -45,6 +46,18 @@ pub struct Fmm<T: Real> {
     stretched: Option<StretchedRoot<T>>,
     pool: ScratchPool<T>,
     timings: StageTimings,
+    /// None if it was made from settings.
+    promise: Option<Promise>,
+}
+
+/// What a solver was made for.
+struct Promise {
+    /// Relative error of the forces.
+    tolerance: f64,
+    /// Those of the assignment.
+    exclusions: Exclusions,
+    /// Whether close pairs have not been looked at since the assignment.
+    due: bool,
 }
 
 impl<T: Real> Fmm<T> {
@@ -70,6 +83,7 @@ impl<T: Real> Fmm<T> {
             stretched: None,
             pool: Pool::new(),
             timings: StageTimings::default(),
+            promise: None,
         })
     }
 
@@ -133,7 +147,7 @@ impl<T: Real> Fmm<T> {
     ///
     /// # Errors
     /// A position that is not finite or absurdly far away, exclusions for another number of particles, an excluded pair that does not lie in
-    /// near boxes, boxes too thin. Nothing is assigned then, not even what was before.
+    /// near boxes, boxes too thin; [`FmmError::Rounding`] of a solver that was made for a tolerance. Nothing is assigned then, not even what was before.
     pub fn assign(&mut self, positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError> {
         self.assign_with_targets(positions, 0, exclusions)
     }
@@ -169,6 +183,11 @@ impl<T: Real> Fmm<T> {
         self.follow(&geometry, near);
         let near = &self.operators.grid.near;
         let assignment = Assignment::new(geometry, near, positions, exclusions)?;
+        if let Some(promise) = &mut self.promise {
+            rounding::check::<T>(&assignment, positions, promise.tolerance)?;
+            promise.exclusions.clone_from(exclusions);
+            promise.due = true;
+        }
         self.pool.grow();
         self.assignment = Some(assignment);
         Ok(())
@@ -185,45 +204,55 @@ impl<T: Real> Fmm<T> {
         Ok(Geometry::new(&self.boundary, self.settings.tree, positions))
     }
 
-    /// Whether rounding of the coordinates of the assignment alone leaves the forces as accurate as `tolerance` asks for, where all charges are ±1.
-    ///
-    /// # Errors
-    /// [`FmmError::Rounding`] where particles crowd, [`FmmError::ClosePair`] where two of them are too close.
-    pub(crate) fn check_rounding(
-        &self,
-        positions: &[[f64; 3]],
-        exclusions: &Exclusions,
-        tolerance: f64,
-    ) -> Result<(), FmmError> {
-        let Some(to) = &self.assignment else { return Err(FmmError::NotAssigned) };
-        let Crowd { particles, extent, error } = Crowd::worst::<T>(to, positions);
-        // An error that is no number is that of particles on one point, which an evaluation names.
-        if error > tolerance && error.is_finite() {
-            return Err(FmmError::Rounding { particles, extent, error, tolerance, single: size_of::<T>() == 4 });
-        }
-        self.check_close_pairs(positions, None, exclusions, tolerance)
+    /// From now on nothing is assigned or evaluated without a word where rounding of coordinates makes larger errors of the forces than `tolerance`.
+    pub(crate) fn promise(&mut self, tolerance: f64) {
+        self.promise = Some(Promise { tolerance, exclusions: Exclusions::none(0), due: false });
     }
 
-    /// Whether rounding of the coordinates of close pairs does so; charges that are not known count as ±1.
+    /// Whether rounding of the coordinates of close pairs leaves the forces of an evaluation of these `charges`, whose result was `out`, as accurate as `tolerance` asks
+    /// for. A solver that [`Fmm::builder`](Fmm::builder) made for a tolerance asks this at the first evaluation after each assignment. What comes after it, until the next
+    /// assignment, is not looked at, although particles move and charges change. A solver from [`Settings`] asks nothing, those of [`accuracy::tune`](crate::accuracy::tune)
+    /// neither.
+    ///
+    /// It takes about as long as an assignment, 2 to 20 % of the time of an evaluation, and up to half of one where particles crowd in a part of their boxes.
+    ///
+    /// ```
+    /// use fmm::{Boundary, Exclusions, Fmm, FmmError, Potentials, Settings, TreeShape};
+    ///
+    /// let mut fmm = Fmm::<f32>::new(Boundary::Open, Settings::new(8, TreeShape { root: [1; 3], depth: 0 }))?;
+    /// let (positions, charges) = ([[0.1, 0.0, 0.0], [0.1 + 1e-6, 0.0, 0.0], [1.0, 1.0, 1.0]], [1.0, 1.0, 1.0]);
+    /// let none = Exclusions::none(3);
+    /// fmm.assign(&positions, &none)?;
+    /// let mut out = Potentials::default();
+    /// fmm.evaluate(&positions, &charges, &mut out)?;
+    /// let refused = fmm.check_close_pairs(&positions, &charges, &none, &out, 1e-4);
+    /// assert!(matches!(refused, Err(FmmError::ClosePair { i: 0, j: 1, error, .. }) if error > 1e-4));
+    /// # Ok::<(), FmmError>(())
+    /// ```
     ///
     /// # Errors
-    /// [`FmmError::ClosePair`] where two particles are too close; [`FmmError::Coincident`] where they are images of each other.
-    pub(crate) fn check_close_pairs(
+    /// [`FmmError::ClosePair`] where two particles are too close; [`FmmError::Coincident`] where they are images of each other but for rounding; no assignment, lists of
+    /// another length, a tolerance that is none of [`accuracy::tolerances`](crate::accuracy::tolerances).
+    #[inline(never)]
+    pub fn check_close_pairs(
         &self,
         positions: &[[f64; 3]],
-        charges: Option<&[f64]>,
+        charges: &[f64],
         exclusions: &Exclusions,
+        out: &Potentials,
         tolerance: f64,
     ) -> Result<(), FmmError> {
         let Some(to) = &self.assignment else { return Err(FmmError::NotAssigned) };
-        match ClosePairs::find::<T>((to, &self.operators.grid), positions, charges, exclusions, tolerance) {
-            ClosePairs { worst: Some([i, j]), distance, error } if error > tolerance => {
-                let at_one_point = at_one_point(&self.boundary, positions, i, [j].into_iter());
-                let single = size_of::<T>() == 4;
-                Err(at_one_point.unwrap_or(FmmError::ClosePair { i, j, distance, error, tolerance, single }))
-            }
-            _ => Ok(()),
+        check_length("positions", to.order.len(), positions.len())?;
+        check_length("charges", to.n_sources, charges.len())?;
+        check_length("exclusions", to.n_sources, exclusions.n_particles())?;
+        check_length("fields", positions.len(), out.field.len())?;
+        let allowed = tolerances::<T>();
+        if !allowed.contains(&tolerance) {
+            return Err(FmmError::Tolerance { tolerance, least: *allowed.start(), most: *allowed.end() });
         }
+        let evaluated = Evaluated { positions, charges, fields: &out.field, exclusions };
+        close_pairs::check::<T>(&self.boundary, (to, &self.operators.grid), evaluated, tolerance)
     }
 
     /// Potential and field of all particles at every particle, then at every target; returns the energy ½ Σ q φ. Its virial trace Σ r·F equals the energy.
@@ -234,7 +263,8 @@ impl<T: Real> Fmm<T> {
     ///
     /// # Errors
     /// No assignment, lists of another length, positions or charges that are not finite, two particles on one point, a net charge in a slab
-    /// or a wire, a particle more than half a box edge outside of its box. `out` is undefined then.
+    /// or a wire, a particle more than half a box edge outside of its box; [`FmmError::ClosePair`], see [`check_close_pairs`](Self::check_close_pairs). `out` is undefined
+    /// then.
     #[inline(never)]
     pub fn evaluate(&mut self, positions: &[[f64; 3]], charges: &[f64], out: &mut Potentials) -> Result<f64, FmmError> {
         self.begin(positions)?;
@@ -242,6 +272,7 @@ impl<T: Real> Fmm<T> {
         let mut energy = 0.0;
         let results = (slice::from_mut(out), slice::from_mut(&mut energy));
         self.evaluate_together(positions, &[charges], results).map_err(|(_, error)| error)?;
+        self.kept();
         self.energy = Some(energy);
         Ok(energy)
     }
@@ -294,7 +325,15 @@ impl<T: Real> Fmm<T> {
             self.evaluate_together(positions, charges, (out, energies))
                 .map_err(|(vector, error)| error.of_vector(pass * together + vector))?;
         }
+        self.kept();
         Ok(energies)
+    }
+
+    /// Close pairs have been looked at.
+    fn kept(&mut self) {
+        if let Some(promise) = &mut self.promise {
+            promise.due = false;
+        }
     }
 
     /// Forgets the last evaluation.
@@ -336,6 +375,11 @@ impl<T: Real> Fmm<T> {
             for (vector, (charges, (out, energy))) in charges.iter().zip(out.iter_mut().zip(energies)).enumerate() {
                 let finite;
                 (*energy, finite) = self.evaluation.gather(to, (vector, charges), out);
+                if let Some(Promise { tolerance, exclusions, due: true }) = &self.promise {
+                    let evaluated = Evaluated { positions, charges, fields: &out.field, exclusions };
+                    let boxes = (to, &self.operators.grid);
+                    close_pairs::check::<T>(&self.boundary, boxes, evaluated, *tolerance).map_err(|e| (vector, e))?;
+                }
                 if !finite {
                     return Err((vector, not_finite(&self.boundary, positions, charges, out)));
                 }

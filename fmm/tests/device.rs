@@ -6,7 +6,7 @@ use crate::accuracy::{errors_of, water};
 use crate::common::systems::{DODECAHEDRON, PERIODIC, TRICLINIC, exact, filled, force_error};
 use crate::common::{difference, relative_l2};
 use crate::members::{Molecules, N, evaluated, of_members, only_members_feel};
-use fmm::accuracy::Tolerance;
+use fmm::accuracy::{Tolerance, TuneError};
 use fmm::device::{DeviceCoulomb, DeviceFmm, tune_on};
 use fmm::{Boundary, Coulomb, Exclusions, Fmm, FmmError, Members, Potentials, Settings, TreeShape, ewald};
 use kernels::device::Device;
@@ -235,4 +235,20 @@ fn tuned_settings_keep_their_tolerance() {
         assert!(found < tolerance.value(), "{found:e} {tuned:?}");
         assert!(tuned.settings.tree.depth == 0 && tuned.settings.tree.root[0] > 1, "{tuned:?}");
     }
+}
+
+/// The forces that are compared with exact ones are those of every second particle, 7 and 299 not among them.
+#[test]
+fn settings_are_not_found_where_a_close_pair_makes_them_wrong() {
+    let device = Device::of_tests().unwrap();
+    let (mut x, mut q) = filled(&PERIODIC, 400, 0.0, 3);
+    x[299] = [x[7][0] + 1e-8, x[7][1], x[7][2]];
+    let tune = |q: &[f64]| {
+        let (none, tolerance) = (Exclusions::none(400), Tolerance::Force(1e-2));
+        tune_on::<f32>(&device, &PERIODIC, &x, q, &none, 0.0, tolerance).map(|_| ())
+    };
+    let refused = tune(&q).unwrap_err();
+    assert!(matches!(refused, TuneError::Fmm(FmmError::ClosePair { i: 7, j: 299, single: true, .. })), "{refused}");
+    (q[7], q[299]) = (0.0, 0.0);
+    assert_eq!(tune(&q), Ok(()));
 }

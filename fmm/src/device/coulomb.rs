@@ -16,7 +16,8 @@ use crate::solver::settings::Settings;
 use crate::solver::timings::{StageTimings, stopwatch};
 
 /// [`DeviceFmm`] with positions and results on the host: every evaluation copies them. Two particles on one point are found when they are assigned, and are an error
-/// of every evaluation until the next assignment.
+/// of every evaluation until the next assignment. Pairs so close that rounding of their coordinates makes errors are looked for by [`tune_on`](super::tune_on) alone, at the
+/// positions that it is given.
 pub struct DeviceCoulomb<T: Real + Pod> {
     device: Device,
     streams: [Stream; 2],

@@ -12,7 +12,7 @@ use crate::solver::settings::Settings;
 use crate::tuning::accuracy::{Method, System, Tolerance, TuneError, Tuned, tune_by};
 use crate::tuning::cost::Workload;
 
-/// [`accuracy::tune`](crate::accuracy::tune) on a device, by its cost model; energies are compared with the CPU.
+/// [`accuracy::tune`](crate::accuracy::tune) on a device, by its cost model; energies are compared with the CPU, which looks for close pairs, too.
 ///
 /// # Errors
 /// As there; the device.
@@ -37,6 +37,8 @@ pub fn tune_on<T: Real + Pod>(
             let tree = TreeShape::auto::<f64>(settings.order, settings.separation, &workload);
             system.reference(Settings { tree, ..settings })
         },
+        // Coordinates are rounded as on the CPU.
+        check: &|settings, out, tolerance| system.check_close_pairs::<T>(settings, out, tolerance),
     };
     tune_by(&method, &workload, &system, tolerance)
 }

@@ -14,14 +14,16 @@ use kernels::Real;
 
 use crate::FmmError;
 use crate::coulomb::Coulomb;
+use crate::geometry::assignment::{Assignment, Geometry};
 use crate::geometry::boundary::Boundary;
 use crate::geometry::exclusions::Exclusions;
-use crate::geometry::grid::{NearSet, box_vectors};
+use crate::geometry::grid::{BoxGrid, NearSet, box_vectors};
 use crate::geometry::tree::TreeShape;
 use crate::potentials::Potentials;
 use crate::reference::ewald::{self, EwaldError};
 use crate::solver::Fmm;
 use crate::solver::settings::{MAX_ORDER, Settings};
+use crate::tuning::close_pairs::{self, Evaluated};
 use crate::tuning::cost::Workload;
 
 /// C of water, which is the largest of all systems that were looked at.
@@ -192,7 +194,7 @@ fn rate(tree: &TreeShape, separation: f64, workload: &Workload) -> f64 {
 ///
 /// # Errors
 /// A tolerance that is not positive, or out of reach of the precision `T`; [`FmmError::ClosePair`] where rounding of the coordinates of close pairs makes larger errors of
-/// the forces; what [`Fmm`] and [`ewald`] refuse.
+/// the forces ([`Fmm::check_close_pairs`] looks for them again where particles have moved); what [`Fmm`] and [`ewald`] refuse.
 #[inline(never)]
 pub fn tune<T: Real>(
     boundary: &Boundary,
@@ -210,15 +212,9 @@ pub fn tune<T: Real>(
         trees: &|order, separation| TreeShape::with_cost::<T>(order, separation, &workload),
         evaluate: &|settings| system.evaluate(&mut Fmm::<T>::new(*boundary, settings)?),
         reference: &|settings| system.reference(settings),
+        check: &|settings, out, tolerance| system.check_close_pairs::<T>(settings, out, tolerance),
     };
-    let tuned = tune_by(&method, &workload, &system, tolerance)?;
-    if let Tolerance::Force(tolerance) = tolerance {
-        // The particles whose forces were compared are a few of them and need not be those that are close.
-        let mut fmm = Fmm::<T>::new(*boundary, tuned.settings)?;
-        fmm.assign(positions, exclusions)?;
-        fmm.check_close_pairs(positions, Some(charges), exclusions, tolerance)?;
-    }
-    Ok(tuned)
+    tune_by(&method, &workload, &system, tolerance)
 }
 
 /// The method whose settings are looked for.
@@ -231,6 +227,8 @@ pub(crate) struct Method<'a> {
     pub evaluate: &'a dyn Fn(Settings) -> Result<(f64, Potentials), FmmError>,
     /// An energy that is more accurate than any that is tried.
     pub reference: &'a dyn Fn(Settings) -> Result<f64, FmmError>,
+    /// Whether close pairs leave the forces of an evaluation with these settings as accurate as is wanted.
+    pub check: &'a dyn Fn(Settings, &Potentials, f64) -> Result<(), FmmError>,
 }
 
 /// The cheapest settings of a method that keep a tolerance.
@@ -261,7 +259,7 @@ pub(crate) fn tune_by(
         trials: Vec::new(),
     };
     let (mut best_cost, mut reached) = (f64::INFINITY, f64::INFINITY);
-    let mut constant = WATER;
+    let (mut constant, mut evaluated) = (WATER, Potentials::default());
     for _ in 0..TRIALS {
         let Some((settings, decay, cost)) = cheapest(MEASURED_FRACTION * wanted / constant, workload, method.trees)
         else {
@@ -284,15 +282,19 @@ pub(crate) fn tune_by(
         // The one tree that has room for the pairs of a workload has no cost: then the lowest order is the cheapest.
         let cheaper = cost < best_cost || (cost == best_cost && settings.order < tuned.settings.order);
         if found <= MEASURED_FRACTION * wanted && (cheaper || tuned.error.is_infinite()) {
-            (tuned.settings, tuned.error, best_cost) = (settings, found, cost);
+            (tuned.settings, tuned.error, best_cost, evaluated) = (settings, found, cost, out);
         }
         // Energies may agree by chance. They are believed to be no better than a hundredth of the estimate for the forces of uncorrelated charges (C = 0.01).
         constant = (found / decay).max(1e-3 * WATER);
     }
-    if tuned.error.is_finite() {
-        return Ok(tuned);
+    if tuned.error.is_infinite() {
+        return Err(TuneError::OutOfReach { reached, wanted, single: method.single });
     }
-    Err(TuneError::OutOfReach { reached, wanted, single: method.single })
+    if let Tolerance::Force(wanted) = tolerance {
+        // The particles whose forces were compared are a few of them and need not be those that are close.
+        (method.check)(tuned.settings, &evaluated, wanted)?;
+    }
+    Ok(tuned)
 }
 
 /// The system that settings are looked for.
@@ -310,6 +312,23 @@ impl System<'_> {
         let mut out = Potentials::default();
         let energy = fmm.evaluate(self.positions, self.charges, &mut out)?;
         Ok((energy, out))
+    }
+
+    /// Whether rounding of the coordinates of close pairs in precision `T` leaves the forces of `out`, evaluated with these settings on any machine, as accurate as
+    /// `tolerance` asks for.
+    pub fn check_close_pairs<T: Real>(
+        &self,
+        settings: Settings,
+        out: &Potentials,
+        tolerance: f64,
+    ) -> Result<(), FmmError> {
+        let &Self { boundary, positions, charges, exclusions } = self;
+        let geometry = Geometry::new(boundary, settings.tree, positions);
+        let near = NearSet::checked(&geometry.unit_basis(), settings.separation)?;
+        let to = Assignment::new(geometry, &near, positions, exclusions)?;
+        let grid = BoxGrid { topology: geometry.root(), basis: geometry.unit_basis(), near };
+        let evaluated = Evaluated { positions, charges, fields: &out.field, exclusions };
+        close_pairs::check::<T>(boundary, (&to, &grid), evaluated, tolerance)
     }
 
     /// The energy by expansions of ten more orders, and more near boxes.

@@ -8,6 +8,7 @@
 use kernels::Real;
 use rayon::prelude::*;
 
+use crate::FmmError;
 use crate::geometry::assignment::Assignment;
 use crate::geometry::boundary::dot;
 
@@ -16,6 +17,19 @@ const CROWD: usize = 8;
 
 /// Relative error of the forces of particles at random places, over ε c / d.
 const FACTOR: f64 = 6.0;
+
+/// Whether rounding of the coordinates of an assignment leaves the forces of crowds as accurate as `tolerance` asks for.
+///
+/// # Errors
+/// [`FmmError::Rounding`] where it does not.
+pub fn check<T: Real>(to: &Assignment, positions: &[[f64; 3]], tolerance: f64) -> Result<(), FmmError> {
+    let Crowd { particles, extent, error } = Crowd::worst::<T>(to, positions);
+    // An error that is no number is that of particles on one point, which an evaluation names.
+    if error > tolerance && error.is_finite() {
+        return Err(FmmError::Rounding { particles, extent, error, tolerance, single: size_of::<T>() == 4 });
+    }
+    Ok(())
+}
 
 /// The box whose particles suffer most.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
