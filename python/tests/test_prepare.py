@@ -170,11 +170,11 @@ def test_other_force_fields_bring_entries_of_their_own(force_field: str, water: 
     assert "bonded terms of glutamic acid, which are those that the force field has for each form" in notes(report)
     assert "glutamic acid (other Lennard-Jones parameters of OE2)" in notes(report)
     assert ("EPW" in {name for _, _, name in atoms} or "M" in {name for _, _, name in atoms}) == (water != "tip3p")
-    # Those of Glu and of the buffer come with octitrate for the first two, those of these ends for the first alone.
+    # Those of Glu, of the buffer and of these ends come with octitrate for the first two.
     lacking = water == "tip4pew"
-    assert ("GLU 2 of chain A" in job_comment(folder)) == lacking and ("amino end TRP 1" in job_comment(folder)) == (force_field != "ff14SB")
+    assert ("GLU 2 of chain A" in job_comment(folder)) == lacking and ("amino end TRP 1" in job_comment(folder)) == lacking
     assert ("the charge buffer" in job_comment(folder)) == lacking == (f"the charge buffer has no correction V_MM with {water}" in notes(report))
-    assert job_comment(folder).startswith("# No correction V_MM is known for") == (force_field != "ff14SB") and "allow_uncalibrated" not in job["titration"]
+    assert job_comment(folder).startswith("# No correction V_MM is known for") == lacking and "allow_uncalibrated" not in job["titration"]
     assert job["titration"]["ease_rotamers"] == "8 kJ/mol"
 
 
