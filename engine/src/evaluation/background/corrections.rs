@@ -33,7 +33,7 @@ pub struct CorrectionRecord {
 }
 
 impl CorrectionRecord {
-    fn of(entry: &Entry, correction: &Correction) -> Self {
+    fn of(entry: &Entry, correction: &Correction, residue: &str) -> Self {
         let calibration = correction.calibration();
         let errors = calibration.map(|calibration| {
             let pk = forcefield::units::GAS_CONSTANT * calibration.provenance.temperature * LN_10;
@@ -42,7 +42,12 @@ impl CorrectionRecord {
         });
         let made = calibration.map(|calibration| {
             let made = &calibration.provenance;
-            let compound = entry.model_compound.as_ref().map_or(String::new(), |name| format!(" of {name}"));
+            // The model compound of an entry is that of its own correction.
+            let compound = match &entry.model_compound {
+                Some(name) if *correction == entry.correction => format!(" of {name}"),
+                Some(_) => format!(" at {residue}"),
+                None => String::new(),
+            };
             let transferred = calibration.transfer.as_ref().map_or(String::new(), |transfer| {
                 let conditions = made.conditions.as_ref();
                 let water = conditions.map_or(String::new(), |conditions| format!(" to {}", conditions.water));
@@ -119,7 +124,7 @@ pub(super) fn of<'a>(runs: impl IntoIterator<Item = &'a Run>, job: &Job) -> (Vec
         if !is_of(site, correction) {
             continue;
         }
-        let record = CorrectionRecord::of(entry, correction);
+        let record = CorrectionRecord::of(entry, correction, residue);
         if !records.contains(&record) {
             records.push(record);
         }
@@ -131,6 +136,19 @@ pub(super) fn of<'a>(runs: impl IntoIterator<Item = &'a Run>, job: &Job) -> (Vec
 mod tests {
     use super::*;
     use crate::record::{FormRecord, PolynomialRecord};
+
+    /// An end of a chain has the correction of its residue, which another model compound was made for than the one of the entry.
+    #[test]
+    fn a_correction_is_said_to_be_of_the_compound_that_it_was_made_with() {
+        let library = SiteLibrary::builtin().unwrap();
+        let entry = library.entries.iter().find(|entry| entry.name == "cterm").unwrap();
+        let made = |residue: &str| {
+            let correction = entry.correction_at(residue, true).unwrap();
+            CorrectionRecord::of(entry, correction, residue).made.unwrap()
+        };
+        assert!(made("ALA").contains(" windows of ACE-ALA-COOH of "), "{}", made("ALA"));
+        assert!(made("LEU").contains(" windows at LEU of "), "{}", made("LEU"));
+    }
 
     /// The correction of Glu that comes with the program, and sites that had it, or another.
     #[test]
