@@ -214,7 +214,7 @@ impl<T: Real> Fmm<T> {
     /// assignment, is not looked at, although particles move and charges change. A solver from [`Settings`] asks nothing, those of [`accuracy::tune`](crate::accuracy::tune)
     /// neither.
     ///
-    /// It takes about as long as an assignment, 2 to 20 % of the time of an evaluation, and up to half of one where particles crowd in a part of their boxes.
+    /// For 3 000 to 100 000 particles that are evenly spread it takes 13 to 19 % of the time of assignment and evaluation together in single precision, 4 to 11 % in double precision (`examples/close_pairs.rs`, two cores), and more where particles crowd in a part of their boxes.
     ///
     /// ```
     /// use fmm::{Boundary, Exclusions, Fmm, FmmError, Potentials, Settings, TreeShape};

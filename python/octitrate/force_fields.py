@@ -98,7 +98,7 @@ class View:
 
 
 def load(force_field: str, water: str) -> Any:
-    """The `openmm.app.ForceField` of a force field with a water model and its ions.
+    """The `openmm.app.ForceField` of a force field with a water model and its ions. That of CHARMM has no residues but amino acids (`octitrate.of_proteins`).
 
     Raises `Refused` for a name that is not known, and for a water that does not go with the force field.
     """
@@ -119,8 +119,9 @@ def load(force_field: str, water: str) -> Any:
         original_tip3p(forcefield)
     if family.charge_scale != 1.0:
         scale(forcefield, family.charge_scale)
-    # That of CHARMM's impropers has 300 kB, and OpenMM would compile it for every system.
-    forcefield._scripts[:] = [compile(script, family.files[0], "exec") for script in forcefield._scripts]
+    # That of CHARMM's impropers has 300 kB, and OpenMM would compile it for every system. The name is a private one: without it everything works, more slowly.
+    scripts = getattr(forcefield, "_scripts", [])
+    scripts[:] = [compile(script, family.files[0], "exec") for script in scripts]
     return forcefield
 
 

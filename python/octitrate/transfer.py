@@ -46,10 +46,9 @@ class Terms:
     interior: list[float]
 
     @classmethod
-    def of(cls, correction: Correction, key: str) -> Terms:
-        """The numbers of a key of a correction, `coefficients` or `errors`."""
-        numbers, forms = list(correction[key]), len(correction["free_energy_errors"])
-        each, linear = correction["degree"] - 1, forms - 1
+    def of(cls, numbers: list[float], degree: int, forms: int) -> Terms:
+        """The coefficients of a polynomial of this degree along the edges, or their errors."""
+        each, linear = degree - 1, forms - 1
         count = forms * (forms - 1) // 2
         pairs = [numbers[linear + pair * each : linear + (pair + 1) * each] for pair in range(count)]
         return cls(numbers[:linear], pairs, numbers[linear + count * each :])
@@ -87,8 +86,17 @@ def _lengths(known: Iterable[Correction]) -> tuple[int, int, int]:
     return (
         max(one["degree"] for one in known),
         max(one.get("interior_degree", 0) for one in known),
-        max(len(Terms.of(one, "coefficients").interior) for one in known),
+        max(len(_terms(one, "coefficients").interior) for one in known),
     )
+
+
+def _terms(correction: Correction, key: str) -> Terms:
+    return Terms.of(correction[key], correction["degree"], len(correction["free_energy_errors"]))
+
+
+def _is_whole(correction: Correction) -> bool:
+    """Whether it is calibrated, with both parts of its error and the conditions of its runs, which old versions did not record."""
+    return status(correction) == "calibrated" and "systematic_errors" in correction and "conditions" in correction["provenance"]
 
 
 def _whole_error(correction: Correction, form: int) -> float:
@@ -101,7 +109,7 @@ def shift(source: dict[str, Any], target: dict[str, Any]) -> Shift:
     Raises `Refused` where they are fewer than `FEWEST`, differ by more than their errors, or were calibrated under conditions that differ in more than the water.
     """
     here, there = corrections(source), corrections(target)
-    residues = sorted(name for name in here.keys() & there.keys() if status(here[name]) == status(there[name]) == "calibrated")
+    residues = sorted(name for name in here.keys() & there.keys() if _is_whole(here[name]) and _is_whole(there[name]))
     if len(residues) < FEWEST:
         raise Refused(f"only {len(residues)} residues of {source['name']} are calibrated in both solvents", f"calibrate {FEWEST} in each")
     for name in residues:
@@ -117,7 +125,7 @@ def shift(source: dict[str, Any], target: dict[str, Any]) -> Shift:
         return sum(weight * value for weight, value in zip(weights, values, strict=True)) / whole
 
     def of(name: str, key: str, entry: dict[str, Correction]) -> list[float]:
-        return Terms.of(entry[name], key).numbers(degree, interior)
+        return _terms(entry[name], key).numbers(degree, interior)
 
     differences = [[b - a for a, b in zip(of(name, "coefficients", here), of(name, "coefficients", there), strict=True)] for name in residues]
     squares = [[a * a + b * b for a, b in zip(of(name, "errors", here), of(name, "errors", there), strict=True)] for name in residues]
@@ -150,21 +158,19 @@ def _differing(one: Correction, other: Correction) -> list[str]:
 def transferred(source: Correction, by: Shift, source_name: str, water: str) -> Correction:
     """The correction of a residue in the other solvent. `source_name`: force field and water of `source`, for people; `water`: that of the target in conditions."""
     degree, interior_degree = max(source["degree"], by.degree), max(source.get("interior_degree", 0), by.interior_degree)
-    forms = len(source["free_energy_errors"])
-    of_shift = {"degree": by.degree, "free_energy_errors": [0.0] * forms, "coefficients": by.coefficients, "errors": by.errors}
-    interior = max(len(Terms.of(one, "coefficients").interior) for one in (source, of_shift))
 
-    def both(key: str) -> list[tuple[float, float]]:
-        rows = (Terms.of(one, key).numbers(degree, interior) for one in (source, of_shift))
-        return list(zip(*rows, strict=True))
+    def both(key: str, added: list[float]) -> list[tuple[float, float]]:
+        terms = _terms(source, key), Terms.of(added, by.degree, len(by.free_energies))
+        interior = max(len(one.interior) for one in terms)
+        return list(zip(*(one.numbers(degree, interior) for one in terms), strict=True))
 
-    # Symmetric forms are alike to the last digit but for what a mean leaves.
+    # Rounded, because a mean leaves last digits that would make a difference between the two oxygens of a carboxyl group.
     made: Correction = {"status": TRANSFERRED, "degree": degree}
     if interior_degree:
         made["interior_degree"] = interior_degree
     made |= {
-        "coefficients": [round(a + b, 9) for a, b in both("coefficients")],
-        "errors": [round(math.hypot(a, b), 6) for a, b in both("errors")],
+        "coefficients": [round(a + b, 9) for a, b in both("coefficients", by.coefficients)],
+        "errors": [round(math.hypot(a, b), 6) for a, b in both("errors", by.errors)],
         "free_energy_errors": [round(math.hypot(a, b), 6) for a, b in zip(source["free_energy_errors"], by.free_energy_errors, strict=True)],
         "systematic_errors": [round(math.hypot(a, b), 6) for a, b in zip(source["systematic_errors"], by.scatter, strict=True)],
         "error_covers": COVERS,
@@ -194,7 +200,7 @@ def filled(text: str, source: dict[str, Any]) -> str:
     own = {name: one for name, one in corrections(target).items() if status(one) not in ("uncalibrated", TRANSFERRED)}
     water = _conditions(own[by.residues[0]])["water"]
     for name, one in corrections(source).items():
-        if name not in own and status(one) == "calibrated":
+        if name not in own and _is_whole(one):
             called = f"{source['force_field']}, {_conditions(one)['water']}"
             own[name] = transferred(one, by, called, water)
     places = ["[[elsewhere]]", "[correction]"]
@@ -207,16 +213,27 @@ def filled(text: str, source: dict[str, Any]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _text(file: Path) -> str:
+    try:
+        text = file.read_text(encoding="utf-8")
+        tomllib.loads(text)
+    except (OSError, ValueError) as error:
+        raise Refused(f"{file} cannot be read: {error}", "name two folders that have the entries nterm.toml and cterm.toml") from None
+    return text
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fills the entries of ends in one folder from those of another."""
     parser = argparse.ArgumentParser(prog="python -m octitrate.transfer", description=__doc__.partition("\n")[0])
     parser.add_argument("source", type=Path, help="folder with nterm.toml and cterm.toml of one solvent")
     parser.add_argument("target", type=Path, help="folder with those of the other, which are written anew")
     options = parser.parse_args(arguments)
+    made = {}
+    # Nothing is written where one of them is refused.
     for name in ("nterm.toml", "cterm.toml"):
-        source = tomllib.loads((options.source / name).read_text(encoding="utf-8"))
-        file = options.target / name
-        text = filled(file.read_text(encoding="utf-8"), source)
+        source = tomllib.loads(_text(options.source / name))
+        made[options.target / name] = source, filled(_text(options.target / name), source)
+    for file, (source, text) in made.items():
         file.write_text(text, encoding="utf-8")
         by = shift(source, tomllib.loads(text))
         last = len(by.free_energies) - 1

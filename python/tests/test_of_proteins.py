@@ -58,7 +58,6 @@ def systems(ff: TitratableForceField) -> list[tuple[str, np.ndarray]]:
     return found
 
 
-@pytest.mark.slow
 def test_a_system_is_that_of_the_whole_file(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = systems(TitratableForceField("charmm36m"))
     monkeypatch.setattr(force_fields, "of_proteins", lambda file, _: file)

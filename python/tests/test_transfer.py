@@ -134,8 +134,7 @@ def test_the_shift_is_the_mean_and_its_error_that_of_the_mean() -> None:
 
 def test_terms_of_a_higher_degree_stay_in_their_place() -> None:
     """Three forms: two linear terms, those of three pairs, and those of all three."""
-    correction = {"degree": 3, "free_energy_errors": [0, 0, 0], "coefficients": [1, 2, 11, 12, 21, 22, 31, 32, 7]}
-    terms = Terms.of(correction, "coefficients")
+    terms = Terms.of([1, 2, 11, 12, 21, 22, 31, 32, 7], degree=3, forms=3)
     assert (terms.linear, terms.pairs, terms.interior) == ([1, 2], [[11, 12], [21, 22], [31, 32]], [7])
     assert terms.numbers(4, 3) == [1, 2, 11, 12, 0, 21, 22, 0, 31, 32, 0, 7, 0, 0]
 
@@ -150,9 +149,27 @@ def test_what_cannot_be_transferred_is_refused() -> None:
     other["elsewhere"][0]["correction"]["provenance"]["conditions"]["temperature"] = 310.0
     with pytest.raises(Refused, match="nterm at ARG was calibrated with another temperature"):
         shift(entry("a", FREE), other)
+    # Calibrated by a version that did not estimate systematic errors, or did not record conditions.
+    for missing in ("systematic_errors", "conditions"):
+        old = entry("b", there)
+        correction = old["elsewhere"][0]["correction"]
+        del (correction if missing in correction else correction["provenance"])[missing]
+        with pytest.raises(Refused, match="only 3 residues of nterm are calibrated in both"):
+            shift(entry("a", FREE), old)
     text = "\n".join(toml_table("correction", {"status": "uncalibrated"}))
     with pytest.raises(Refused, match="charges of nterm differs between a and b"):
         filled('name = "nterm"\nforce_field = "b"\nforms = [0, 1]\n\n' + text, entry("a", FREE))
+
+
+def test_folders_without_entries_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match=r"nterm.toml cannot be read: .*\n  help: name two folders"):
+        main([str(SOURCE), str(tmp_path)])
+    text = (SHIPPED / "ff19SB-opc/nterm.toml").read_text().replace('status = "transferred"', 'status = "uncalibrated"')
+    (tmp_path / "nterm.toml").write_text(text)
+    (tmp_path / "cterm.toml").write_text("no table")
+    with pytest.raises(Refused, match="cterm.toml cannot be read"):
+        main([str(SOURCE), str(tmp_path)])
+    assert (tmp_path / "nterm.toml").read_text() == text
 
 
 def test_the_command_fills_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

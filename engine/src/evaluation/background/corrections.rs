@@ -136,6 +136,7 @@ pub(super) fn of<'a>(runs: impl IntoIterator<Item = &'a Run>, job: &Job) -> (Vec
 mod tests {
     use super::*;
     use crate::record::{FormRecord, PolynomialRecord};
+    use std::path::Path;
 
     /// An end of a chain has the correction of its residue, which another model compound was made for than the one of the entry.
     #[test]
@@ -148,6 +149,14 @@ mod tests {
         };
         assert!(made("ALA").contains(" windows of ACE-ALA-COOH of "), "{}", made("ALA"));
         assert!(made("LEU").contains(" windows at LEU of "), "{}", made("LEU"));
+        // One that was transferred says from where, to what and by which residues.
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/octitrate/corrections/ff19SB-opc/nterm.toml");
+        let entry = &SiteLibrary::from_path(&file).unwrap().entries[0];
+        let record = CorrectionRecord::of(entry, entry.correction_at("GLY", true).unwrap(), "GLY");
+        let made = record.made.unwrap();
+        assert_eq!(record.status, "transferred");
+        let said = ", TIP3P; transferred from ff14SB, TIP3P to OPC by what ARG, HIP, LYS, PHE, PRO, THR, TYR differ by in both";
+        assert!(made.contains(" windows at GLY of ") && made.ends_with(said), "{made}");
     }
 
     /// The correction of Glu that comes with the program, and sites that had it, or another.
