@@ -53,6 +53,28 @@ def test_a_residue_that_was_calibrated_is_predicted_by_the_others(end: str) -> N
     assert math.sqrt(sum(one * one for one in deviations) / len(deviations)) < 0.11 * unit
 
 
+@pytest.mark.parametrize("end", ENDS)
+def test_the_manual_has_these_shifts(end: str) -> None:
+    """The table of `corrections.md`, "What is transferred"."""
+    page = (Path(octitrate.__file__).parents[2] / "docs/src/corrections.md").read_text(encoding="utf-8")
+    source, target = read(SOURCE, end), read(TARGET, end)
+    by, form = shift(source, target), len(source["forms"]) - 1
+
+    def number(value: float) -> str:
+        return f"{value:.2f}".replace("-", "−")
+
+    cells = [("mean", by.free_energies[form], by.free_energy_errors[form])]
+    for name in by.residues:
+        here, there = corrections(source)[name], corrections(target)[name]
+        error = math.hypot(*(one[key][form] for one in (here, there) for key in ("free_energy_errors", "systematic_errors")))
+        called = {"GL3": "Glu", "HIP": "His"}.get(name, name.capitalize())
+        cells.append((called, there["coefficients"][form - 1] - here["coefficients"][form - 1], error))
+    for called, value, error in cells:
+        assert f"| {called} | {number(value)} ± {number(error)} |" in page, called
+    assert number(by.scatter[form]) in page.partition("| standard deviation |")[2].partition("\n")[0]
+    assert number(by.chi_squared) in page.partition("| χ² for each degree of freedom |")[2].partition("\n")[0]
+
+
 @pytest.mark.parametrize("name", [f"{end} {residue}" for end in ENDS for residue in AMINO_ACIDS])
 def test_ends_have_the_same_parameters_in_both_force_fields(name: str) -> None:
     """Every term of the two systems of OpenMM, without water, but for the Lennard-Jones parameters of sulfur; that is why what differs is the solvent."""
