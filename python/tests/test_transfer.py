@@ -56,7 +56,7 @@ def test_a_residue_that_was_calibrated_is_predicted_by_the_others(end: str) -> N
 @pytest.mark.parametrize("end", ENDS)
 def test_the_manual_has_these_shifts(end: str) -> None:
     """The table of `corrections.md`, "What is transferred"."""
-    page = (Path(octitrate.__file__).parents[2] / "docs/src/corrections.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/src/corrections.md").read_text(encoding="utf-8")
     source, target = read(SOURCE, end), read(TARGET, end)
     by, form = shift(source, target), len(source["forms"]) - 1
 
