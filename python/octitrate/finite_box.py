@@ -6,7 +6,7 @@ takes is exchanged with the molecules of the charge buffer, which are anywhere i
 box. Both make the potential that acts smaller, and pKa values come out too high (too low around a negative protein).
 
 A sphere with its charge on the surface, which ions keep away from, stands for the protein. It is a model of the mean; peptides of +6.5 e in boxes of 2 800 and
-9 500 molecules of water, without salt, differ by 0.33 ± 0.08 where it has 0.24 to 0.30 (`validation/README.md`).
+9 500 molecules of water, without salt, differ by 0.33 ± 0.08 where it has 0.24 to 0.30 (`validation/methods.md`).
 
 Lengths in nm, charges in e, potentials in k_B T / e, concentrations in mol/l.
 """
