@@ -261,6 +261,39 @@ fn what_differs_between_titrations_is_told() {
     );
 }
 
+/// Two titrations whose jobs leave out 20 and 100 ps: in whatever order they are named, 100 ps of all runs are left out, and that is said.
+#[test]
+fn the_longest_equilibration_counts_for_titrations_that_are_evaluated_together() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let [one, two] = [("one", 20), ("two", 100)].map(|(name, equilibration)| {
+        let titration = folder.path().join(name);
+        for ph in [3.5, 4.5] {
+            write_run(&titration.join(format!("pH_{ph:.2}/replica_1")), ph, false, &mut random);
+        }
+        let job = format!("[titrate]\nph = [3.5, 4.5]\nequilibration = \"{equilibration} ps\"\n");
+        std::fs::write(titration.join("resolved.toml"), job).unwrap();
+        titration.display().to_string()
+    });
+    let out = folder.path().join("out").display().to_string();
+    let evaluated = |folders: [&str; 2], more: &[&str]| {
+        let words = ["pka", folders[0], folders[1], "--output", &out, "--draws", "10", "--no-parquet"];
+        let said = octitrate(&[&words, more].concat());
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        let table = std::fs::read_to_string(folder.path().join("out/titration.csv")).unwrap();
+        let frames = table.lines().nth(1).unwrap().split(',').nth(9).unwrap().to_string();
+        (String::from_utf8(said.stdout).unwrap(), frames)
+    };
+    let words = "the jobs leave out 20 to 100 ps at the start of their runs: 100 ps of every run are left out";
+    for folders in [[&*one, &*two], [&*two, &*one]] {
+        let (said, frames) = evaluated(folders, &[]);
+        // Two runs of 5 ns of 0.5 ps.
+        assert!(said.contains(words) && frames == "19600", "{frames}: {said}");
+    }
+    let (said, frames) = evaluated([&one, &two], &["--equilibration", "20 ps"]);
+    assert!(!said.contains("the jobs leave out") && frames == "19920", "{frames}: {said}");
+}
+
 #[test]
 fn runs_beside_which_nothing_can_be_written_are_evaluated() {
     let folder = temp_dir::TempDir::new().unwrap();

@@ -19,9 +19,10 @@ use std::process::ExitCode;
 pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     let folders: Vec<PathBuf> = arguments.folders.iter().map(|folder| runs::of_prepared(folder)).collect();
     let runs = runs::find(&folders)?;
-    let of_the_titration = || folders.iter().find_map(|folder| runs::equilibration(folder));
+    let of_the_titrations: Vec<f64> = folders.iter().filter_map(|folder| runs::equilibration(folder)).collect();
+    let longest = || of_the_titrations.iter().copied().reduce(f64::max);
     let options = Options {
-        equilibration: arguments.equilibration.or_else(of_the_titration).unwrap_or(0.0),
+        equilibration: arguments.equilibration.or_else(longest).unwrap_or(0.0),
         threshold: arguments.threshold,
         resampling: Resampling { draws: arguments.draws, seed: arguments.seed },
         parquet: !arguments.no_parquet,
@@ -32,6 +33,9 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     let asked = arguments.finite_box.as_deref().map(FiniteBox::read).transpose()?;
     let mut evaluation = pka::evaluate(&runs, &options)?;
     evaluation.warnings.extend(not_there(&folders));
+    if arguments.equilibration.is_none() {
+        evaluation.warnings.extend(of_several_lengths(&of_the_titrations));
+    }
     match asked {
         Some(table) => evaluation.solution = Some(Solution::new(&table, &evaluation)?),
         None => of_the_jobs(&mut evaluation, &folders),
@@ -49,6 +53,16 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     Folder::claim_for_evaluation(output, &folders, &pka::RESULTS)?;
     line!("{}", pka::write(&evaluation, output, Beside::default())?);
     Ok(ExitCode::SUCCESS)
+}
+
+/// That the longest equilibration of several titrations (ps) counts for all, if they differ.
+fn of_several_lengths(all: &[f64]) -> Option<String> {
+    let (least, most) = (all.iter().copied().reduce(f64::min)?, all.iter().copied().reduce(f64::max)?);
+    (least < most).then(|| {
+        format!(
+            "the jobs leave out {least} to {most} ps at the start of their runs: {most} ps of every run are left out, and --equilibration takes another time"
+        )
+    })
 }
 
 /// What is said of runs of the titrations in these folders that could not be evaluated.

@@ -36,6 +36,8 @@ pub struct Run {
     pub sites: SitesFile,
     /// λ and ∂V/∂λ of all frames.
     pub series: LambdaSeries,
+    /// Time (ps) up to which its files are read, if it is evaluated as it was then: what it has written since is not there.
+    pub upto: Option<f64>,
     /// Warnings in its log.
     pub warnings: Vec<String>,
     /// From which state it began; none if at its first step.
@@ -81,14 +83,6 @@ impl Plan {
         let interval = time("output", "lambda").filter(|interval| *interval > 0.0)?;
         Some(Self { length: steps * time("dynamics", "time_step")?, interval })
     }
-}
-
-/// When the run in this folder was finished, ps: the time of its last structure, which is earlier than the end of the plan where a run that was finished is made longer.
-/// Versions before wrote no time: theirs were finished at the end of the plan. `None` of a run that was never finished.
-fn finished(folder: &Path, plan: f64) -> Option<f64> {
-    let text = std::fs::read_to_string(folder.join(files::FINAL)).ok()?;
-    let title = text.lines().next().unwrap_or_default();
-    Some(title.rsplit_once("t= ").and_then(|(_, time)| time.trim().parse().ok()).unwrap_or(plan))
 }
 
 /// The last two parts of a path, `pH_4.00/replica_1`.
@@ -163,7 +157,8 @@ impl Run {
             return Err(InputError::new(message, help).in_file(&folder.join(files::SITES)).into());
         }
         let (offsets, structure) = (offsets(&job), job.path("system", "structure").as_deref().and_then(name_of));
-        let run = Run { folder: folder.to_path_buf(), ph, sites, series, warnings, begun, offsets, structure };
+        let folder = folder.to_path_buf();
+        let run = Run { folder, ph, sites, series, upto: None, warnings, begun, offsets, structure };
         run.check_weights()?;
         Ok(run)
     }
@@ -182,6 +177,7 @@ impl Run {
             return Err(InputError::new(message, "put the whole table back").in_file(&path).into());
         }
         run.series = run.series.until(time);
+        run.upto = Some(time);
         Ok(run)
     }
 
@@ -217,7 +213,7 @@ impl Run {
         if !short_of(plan.length) {
             return Ok(());
         }
-        if let Some(finished) = finished(&self.folder, plan.length).filter(|&finished| short_of(finished)) {
+        if let Some(finished) = files::finished_at(&self.folder, plan.length).filter(|&finished| short_of(finished)) {
             let message = format!("the table ends at {end} ps, and its run was finished at {finished} ps");
             let path = self.folder.join(files::LAMBDA);
             let help = format!("put the whole table back{}", or_without(&self.folder));
@@ -294,6 +290,11 @@ impl Run {
     pub fn cut(&self, equilibration: f64) -> f64 {
         let end = self.series.time.last().copied().unwrap_or(0.0);
         self.begun.as_ref().map_or(equilibration, |begun| begun.left_out(equilibration, end))
+    }
+
+    /// Whether what its files have of this time (ps) is read.
+    pub fn knows(&self, time: f64) -> bool {
+        self.upto.is_none_or(|end| time <= end + 1e-6)
     }
 
     /// Time (ps) at which it began.

@@ -10,7 +10,7 @@ pub const FILE: &str = "begun.toml";
 const HEADING: &str = "# This run was added to a titration on its way, and began with the last state of another one.\n";
 
 /// How a run began.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Begun {
     /// Time at which it began (ps); that of its first frame comes after it.
     pub time: f64,

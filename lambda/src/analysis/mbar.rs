@@ -9,9 +9,13 @@
 //! some iterations of the first equation; it ends when no f changes by more than 1e-11. One step costs N K exponentials and N K²/2 products:
 //! ten states and a million frames need about two seconds in all and 80 MB, which the p_nk stay in.
 //!
-//! Overlap O_kl = Σ_n p_nk p_nl / N_k is the share of the frames of state k that could as well be of state l: below 0.03 two neighbours are
-//! hardly connected (Klimovich, Shirts & Mobley 2015, doi:10.1007/s10822-015-9840-9). A state without any overlap keeps its f of the start; it matters to
-//! no average of a state with frames of its own.
+//! Overlap O_kl is the share of the frames of state k that could as well be of state l: below 0.03 two neighbours are
+//! hardly connected (Klimovich, Shirts & Mobley 2015, doi:10.1007/s10822-015-9840-9). Theirs, Σ_n p_nk p_nl / N_k, falls with the number of frames of state l,
+//! so that a state with few frames would look as if it were far away. Here it is what they would find if all states had equally many frames,
+//!
+//!   O_kl = Σ_n r_nk r_nl / Σ_m r_nm,     r_nk = p_nk / N_k
+//!
+//! A state without any overlap keeps its f of the start; it matters to no average of a state with frames of its own.
 //!
 //! Energies are in units of RT, without unit.
 
@@ -77,7 +81,7 @@ pub struct Mbar {
     pub frames: Vec<f64>,
     /// p of each run, `[frame · states + state]`.
     pub chances: Vec<Vec<f64>>,
-    /// O, `[state][state]`.
+    /// O, `[state][state]`: symmetric, and each row adds up to 1.
     pub overlap: Vec<Vec<f64>>,
     /// Inverse of the curvature for all f but the first, bordered with zeros: how f answers to another gradient.
     pub response: DMatrix<f64>,
@@ -111,7 +115,6 @@ pub fn solve(runs: Vec<Sampled>, states: usize) -> Result<Mbar, MbarError> {
         let inverse = equations.factor(&point).ok_or(MbarError::Diverged)?.inverse();
         response.view_mut((1, 1), (states - 1, states - 1)).copy_from(&inverse);
     }
-    let overlap = (0..states).map(|k| (0..states).map(|l| point.products[(k, l)] / frames[k]).collect()).collect();
     let offsets: Vec<f64> = equations.offsets(&free_energies);
     let chances = runs.into_iter().map(|mut run| {
         run.energies.chunks_exact_mut(states).for_each(|row| {
@@ -119,7 +122,23 @@ pub fn solve(runs: Vec<Sampled>, states: usize) -> Result<Mbar, MbarError> {
         });
         run.energies
     });
-    Ok(Mbar { free_energies, chances: chances.collect(), overlap, response, frames })
+    let chances: Vec<Vec<f64>> = chances.collect();
+    let overlap = overlap(&chances, &frames);
+    Ok(Mbar { free_energies, chances, overlap, response, frames })
+}
+
+/// O: Σ_n r_nk r_nl / Σ_m r_nm with r_nk = p_nk / N_k.
+fn overlap(chances: &[Vec<f64>], frames: &[f64]) -> Vec<Vec<f64>> {
+    let states = frames.len();
+    let mut overlap = vec![vec![0.0; states]; states];
+    for row in chances.iter().flat_map(|run| run.chunks_exact(states)) {
+        let densities: Vec<f64> = row.iter().zip(frames).map(|(p, n)| p / n).collect();
+        let all: f64 = densities.iter().sum();
+        for (a, sums) in densities.iter().zip(&mut overlap) {
+            densities.iter().zip(sums).for_each(|(b, sum)| *sum += a * b / all);
+        }
+    }
+    overlap
 }
 
 /// Makes p of the energies of a frame, with f_k + ln N_k; ln D.

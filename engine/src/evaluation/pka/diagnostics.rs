@@ -2,7 +2,7 @@
 //!
 //! A site is *converged* if each of its pKa values is determined with an error below [`LARGEST_ERROR`], and together with its Hill coefficient where the fractions of
 //! two states are fitted by one; the pKa of the two halves of the runs agree within two errors or differ by little ([`is_small`]), and so do those of the replicas (their χ² lies less than two standard deviations above its mean); there are
-//! [`FEW`] transitions at every pH where the site is partly protonated, as many exchanges between forms of equal protonation, if it has those,
+//! [`FEW`] transitions at every pH where the site is partly protonated, or on both sides of the pKa if there is none; as many exchanges between forms of equal protonation, if it has those,
 //! and as many changes of the rotamers of the side chain (χ1, χ2) or of the torsion at the end of a chain, if trajectories show them; no hydrogen of a carboxyl group that
 //! is held syn was seen anti;
 //! neighbouring pH values overlap; two independent walkers of a replica exchange tell of the pKa, and three walkers or runs where most of what is known comes from those that
@@ -37,6 +37,8 @@ pub(super) fn of_a_single_site(step: &Macroscopic) -> String {
         step.alone()
     )
 }
+/// The reason against a site that kept its form.
+pub const NEVER: &str = "the protonation never changed: the pKa is that of the forms in which the runs began";
 /// How the reason begins that the side chain turned too seldom.
 pub const ROTAMERS: &str = "the side chain changed its rotamer";
 /// The same of χ2.
@@ -127,7 +129,9 @@ impl Diagnostics {
             }
         }
         let few = few_transitions(site);
-        if !few.is_empty() {
+        if never_changed(site) {
+            reasons.push(NEVER.to_string());
+        } else if !few.is_empty() {
             reasons.push(format!("fewer than {FEW} transitions at pH {}", few.join(", ")));
         }
         if let Some(Independent { number, needed }) =
@@ -209,11 +213,25 @@ pub(super) fn is_small(drift: Determined, largest: f64) -> bool {
     matches!(drift, Determined::Value { value, error } if value.abs() + ERRORS * error < 0.5 * largest)
 }
 
-/// The pH values at which a site is partly protonated and seldom changes.
+/// The pH values at which a site is partly protonated and seldom changes. Where it is so at none, because they lie far from each other, they are the two on either side of
+/// its pKa.
 pub(super) fn few_transitions(site: &SiteResult) -> Vec<String> {
-    let between = |point: &PhPoint| point.deprotonated.is_some_and(|s| (0.1..=0.9).contains(&s));
-    let few = site.titration.points.iter().filter(|p| between(p) && p.occupancy.transitions < FEW);
-    few.map(|point| point.ph.to_string()).collect()
+    let between = |point: &&PhPoint| point.deprotonated.is_some_and(|s| (0.1..=0.9).contains(&s));
+    let points = &site.titration.points;
+    let mut partly: Vec<&PhPoint> = points.iter().filter(between).collect();
+    if partly.is_empty() {
+        let sides = |pka: f64| {
+            let above = points.iter().position(|point| point.ph >= pka)?;
+            Some([&points[above.checked_sub(1)?], &points[above]])
+        };
+        partly.extend(site.pkas().filter_map(|pka| sides(pka.value()?)).flatten());
+    }
+    partly.iter().filter(|point| point.occupancy.transitions < FEW).map(|point| point.ph.to_string()).collect()
+}
+
+/// Whether a site has the form in which each of its runs began from the start to the end.
+fn never_changed(site: &SiteResult) -> bool {
+    site.titration.points.iter().all(|point| point.occupancy.transitions == 0)
 }
 
 /// Whether values scatter by more than their errors: χ² > n − 1 + 2 √(2(n − 1)) about the weighted mean.

@@ -44,9 +44,10 @@ pub(super) fn run(run: Run, at_least: f64) -> Result<(Run, f64)> {
         }
     }
     if let Ok(energies) = EnergySeries::read(&run.folder.join(files::ENERGY)) {
-        let from = energies.time.iter().position(|time| *time > at_least).unwrap_or(0);
+        let known = energies.time.partition_point(|&time| run.knows(time));
+        let from = energies.time[..known].iter().position(|time| *time > at_least).unwrap_or(0);
         if let Some(values) = energies.column(ENERGY) {
-            match equilibration::cut(&values[from..]) {
+            match equilibration::cut(&values[from..known]) {
                 0 => {}
                 start => consider(energies.time[from + start - 1], "the potential energy"),
             }
@@ -66,4 +67,30 @@ pub(super) fn run(run: Run, at_least: f64) -> Result<(Run, f64)> {
 fn variance(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::series::LambdaSeries;
+    use std::fmt::Write;
+
+    /// The energy rises by 50 after 80 of 400 ps. A look at 100 ps sees 20 ps of that, and leaves out the first half at most, as it did when there were no more.
+    #[test]
+    fn a_look_sees_no_energies_of_later() {
+        let folder = temp_dir::TempDir::new().unwrap();
+        let mut text = String::from("time (ps),potential (kJ/mol)\n");
+        for time in 1..=400 {
+            let noise = f64::from(time * 7919 % 101) / 101.0;
+            let _ = writeln!(text, "{time},{}", noise + if time > 80 { 50.0 } else { 0.0 });
+        }
+        std::fs::write(folder.path().join(files::ENERGY), text).unwrap();
+        let left_out = |end: u32, upto: Option<f64>| {
+            let series = LambdaSeries { time: (1..=end).map(f64::from).collect(), ..LambdaSeries::default() };
+            let all = Run { folder: folder.path().to_path_buf(), series, upto, ..Run::default() };
+            run(all, 0.0).unwrap().1
+        };
+        assert_eq!(left_out(400, None), 80.0);
+        assert!(left_out(100, Some(100.0)) <= 50.0, "{}", left_out(100, Some(100.0)));
+    }
 }

@@ -141,7 +141,8 @@ fn frames(run: &Run, sites: &[Protonations]) -> std::result::Result<OfRun, Unusa
     let mut frames = Frames::open(&trajectory).map_err(|e| unreadable(&e))?;
     // The start that the evaluation leaves out does not count here either.
     let from = run.series.time.first().copied().unwrap_or(0.0);
-    let used: Vec<usize> = (0..frames.entries().len()).filter(|&k| frames.entries()[k].time >= from).collect();
+    let counts = |time: f64| time >= from && run.knows(time);
+    let used: Vec<usize> = (0..frames.entries().len()).filter(|&k| counts(frames.entries()[k].time)).collect();
     for &index in used.iter().step_by(used.len().div_ceil(MOST).max(1)) {
         let time = frames.entries()[index].time;
         let frame = frames.read(index).map_err(|e| unreadable(&e))?;

@@ -8,7 +8,8 @@
 
 use crate::evaluation::runs::Run;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::Path;
 
 /// pH units from a pKa at which ten of eleven groups have one form.
 const BESIDE: f64 = 1.0;
@@ -16,28 +17,29 @@ const BESIDE: f64 = 1.0;
 /// Which walker was at which pH when.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Walks {
-    /// Time (ps), number of the titration, walker, pH; in the order of time.
+    /// Time (ps), number of the ladder, walker, pH; in the order of time.
     visits: Vec<(f64, usize, u32, f64)>,
-    /// The pH values of each titration, rising, each with the time (ps) of its first line.
+    /// The pH values of each ladder, rising, each with the time (ps) from which it was there, however much of it the evaluation leaves out.
     ladders: Vec<Vec<(f64, f64)>>,
 }
 
 impl Walks {
     /// Of all lines of λ; none where no run has walkers, or all have one pH.
     pub fn of(runs: &[Run]) -> Option<Self> {
-        let mut titrations: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        // Replicas are ladders of their own, and one may have a pH earlier than another.
+        let mut numbers: BTreeMap<(&Path, Option<&OsStr>), usize> = BTreeMap::new();
         let (mut visits, mut ladders) = (Vec::new(), Vec::<Vec<(f64, f64)>>::new());
         for run in runs {
-            let next = titrations.len();
-            let titration = *titrations.entry(run.titration().to_path_buf()).or_insert(next);
-            ladders.resize_with(titrations.len(), Vec::new);
-            ladders[titration].extend(run.series.time.first().map(|begin| (run.ph, *begin)));
+            let next = numbers.len();
+            let ladder = *numbers.entry((run.titration(), run.folder.file_name())).or_insert(next);
+            ladders.resize_with(numbers.len(), Vec::new);
+            ladders[ladder].push((run.ph, run.start()));
             let lines = run.series.time.iter().zip(&run.series.walker);
-            visits.extend(lines.map(|(time, walker)| (*time, titration, *walker, run.ph)));
+            visits.extend(lines.map(|(time, walker)| (*time, ladder, *walker, run.ph)));
         }
         for ladder in &mut ladders {
             ladder.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-            ladder.dedup_by_key(|(ph, _)| *ph); // what is left is the first of its lines
+            ladder.dedup_by_key(|(ph, _)| *ph); // what is left is the first of its runs
         }
         if visits.is_empty() || ladders.iter().all(|ladder| ladder.len() < 2) {
             return None;
@@ -71,13 +73,13 @@ impl Walks {
             [low.or(there.clone().next()), high.or(there.next_back())]
         };
         let mut seen: BTreeMap<(usize, u32), (bool, usize)> = BTreeMap::new();
-        for &(time, titration, walker, ph) in &self.visits {
-            let [Some(low), Some(high)] = sides(&self.ladders[titration], time) else { continue };
+        for &(time, ladder, walker, ph) in &self.visits {
+            let [Some(low), Some(high)] = sides(&self.ladders[ladder], time) else { continue };
             if low == high || ph > low && ph < high {
                 continue;
             }
             let end = ph >= high;
-            let (last, passages) = seen.entry((titration, walker)).or_insert((end, 0));
+            let (last, passages) = seen.entry((ladder, walker)).or_insert((end, 0));
             *passages += usize::from(*last != end);
             *last = end;
         }
@@ -88,6 +90,7 @@ impl Walks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::begun::Begun;
     use crate::output::series::LambdaSeries;
 
     /// pH values 2, 3, 5 and 7 with a walker in each; `order[frame][run]`.
@@ -134,6 +137,18 @@ mod tests {
         assert_eq!((both.round_trips(), both.passages(), both.round_trips_about([4.0].into_iter())), (2, 4, 2));
     }
 
+    /// Walkers 2 and 3 swap between pH 3 and 5. That the evaluation leaves out the first half of the run at pH 2, where walker 1 stays, makes pH 3 no end.
+    #[test]
+    fn a_ph_whose_start_is_left_out_was_there() {
+        let (there, back) = ([1, 3, 2, 4], [1, 2, 3, 4]);
+        let mut stayed = runs(&[back, there, back, there, back]);
+        let counts = |runs: &[Run]| Walks::of(runs).unwrap().round_trips_about([2.5].into_iter());
+        assert_eq!(counts(&stayed), 0);
+        stayed[0].series = stayed[0].series.after(2.5);
+        assert_eq!(stayed[0].series.time, [3.0, 4.0]);
+        assert_eq!(counts(&stayed), 0);
+    }
+
     /// Walkers 1 and 4 make a round trip between pH 2 and 7. Then pH 1 is added with walker 5, and walker 1 goes there.
     #[test]
     fn a_ph_that_is_added_beyond_the_others_takes_no_round_trip_away() {
@@ -141,6 +156,7 @@ mod tests {
         let added = |time: [f64; 2], walker: [u32; 2]| Run {
             folder: "a/pH_1.00/replica_1".into(),
             ph: 1.0,
+            begun: Some(Begun { time: time[0], ..Begun::default() }),
             series: LambdaSeries { time: time.into(), walker: walker.into(), ..LambdaSeries::default() },
             ..Run::default()
         };

@@ -91,6 +91,20 @@ fn states_far_apart_are_told_by_their_overlap_and_do_no_harm() {
     assert!((lower - low).abs() < 0.3 && (upper - high).abs() < 0.3, "{found:?}");
 }
 
+/// What equal numbers of frames say, a state with few frames says within its noise: a tenth of an overlap of 0.2 to 0.3 from 60 frames.
+#[test]
+fn overlap_does_not_depend_on_the_number_of_frames() {
+    let with = |frames: &[usize]| solve(wells(&WELLS, frames, 11), 4).unwrap();
+    let [equal, few] = [with(&[3000; 4]), with(&[3000, 3000, 60, 3000])];
+    for k in 1..4 {
+        let [a, b] = [&equal, &few].map(|found| found.overlap[k - 1][k]);
+        assert!((a - b).abs() < 0.1 * a && a == equal.overlap[k][k - 1], "{k}: {a} {b}");
+    }
+    // Of equal numbers it is Σ_n p_nk p_nl / N_k.
+    let product: f64 = equal.chances.iter().flat_map(|run| run.chunks_exact(4)).map(|p| p[1] * p[2]).sum();
+    assert!((equal.overlap[1][2] - product / 3000.0).abs() < 1e-9);
+}
+
 /// Frames that are all alike round all to the same side: λ at exactly 0 or 1, half a million frames at five pH values. Summed one by one a third of such
 /// titrations have no solution.
 #[test]
