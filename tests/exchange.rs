@@ -421,6 +421,20 @@ fn ph_values_are_added_where_the_pka_lies_and_pieces_add_the_same() {
     // Called again it is finished, and says the same.
     assert!(go(&pieces, Some(&device), &Stop::default()));
     assert!(files(&pieces) == expected);
+
+    // A second ladder has the pH that was added from its first step on.
+    let mut two = whole.batch().config.clone();
+    two.titrate.as_mut().unwrap().replicas = 2;
+    let two = TitrationPlan::new(two, None).unwrap();
+    assert!(go(&two, Some(&device), &Stop::default()));
+    let [first, second] = [1, 2].map(|replica| {
+        let run = two.batch().config.folder().join(format!("pH_3.50/replica_{replica}"));
+        assert_eq!(run.join("begun.toml").exists(), replica == 1);
+        std::fs::read_to_string(run.join("lambda.csv")).unwrap()
+    });
+    let times = |table: &str| table.lines().skip(1).map(|line| line.split(',').next().unwrap().to_string()).collect();
+    let [first, second]: [Vec<String>; 2] = [times(&first), times(&second)];
+    assert!(second[0].parse::<f64>().unwrap() == 0.0 && second.ends_with(&first), "{first:?} {second:?}");
 }
 
 /// Looks that a titration has kept so far.

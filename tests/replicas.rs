@@ -27,7 +27,7 @@ fn child(folder: &Path, name: &str, structure: &str, seed: u64, steps: u64) -> C
         files.display()
     );
     let config = Config::parse(&text, &folder.join("job.toml")).unwrap();
-    Child { name: name.into(), config }
+    Child::new(name.into(), config)
 }
 
 fn all(children: &[Child], folder: &Path, device: &Device, stop: &Stop) -> Result<bool> {

@@ -101,6 +101,32 @@ fn a_run_in_pieces_leaves_the_bytes_of_a_run_in_one() {
     assert!(status == Some(0) && said.contains("finished before"), "{status:?} {said}");
 }
 
+/// A run is made longer, and its end cannot be written: it is not finished, whatever its earlier end has left.
+#[test]
+fn the_last_structure_of_a_shorter_run_finishes_no_longer_one() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let (job, out) = (job(folder.path(), 3), folder.path().join("out"));
+    let text = std::fs::read_to_string(&job).unwrap();
+    let run = |steps: u32| {
+        std::fs::write(&job, text.replace("steps = 30000", &format!("steps = {steps}"))).unwrap();
+        let (status, said) = end(start(&job, &out));
+        assert_eq!(status, Some(0), "{said}");
+        (said, std::fs::read_to_string(out.join("final.gro")).unwrap())
+    };
+    let (_, short) = run(20);
+    let (_, long) = run(40);
+    assert!(short.contains("t= 0.04000\n") && long.contains("t= 0.08000\n"), "{long}");
+    std::fs::write(out.join("final.gro"), &short).unwrap();
+    let (said, again) = run(40);
+    assert!(again == long && !said.contains("finished before"), "{said}");
+    assert!(run(40).0.contains("finished before: 40 steps are done"));
+    // A job that is shorter than what there is has nothing left to do.
+    assert!(run(30).0.contains("finished before: 40 steps are done"));
+    std::fs::remove_file(out.join("final.gro")).unwrap();
+    let (said, again) = run(30);
+    assert!(again == long && !said.contains("ns/day"), "{said}");
+}
+
 #[test]
 fn a_damaged_checkpoint_is_passed_over_and_a_foreign_one_refused() {
     let folder = temp_dir::TempDir::new().unwrap();

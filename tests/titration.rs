@@ -471,13 +471,22 @@ fn a_calibration_writes_an_entry_that_the_library_reads() {
     assert_eq!([first("run_1"), first("run_2")], ["0.250000", "0.750000"]);
     // The second start began where other windows ended, with other water molecules as buffers; the same command goes on from it.
     let second = out.join("start_2/lambda_0.00");
-    let text = std::fs::read_to_string(second.join("run.toml")).unwrap();
-    assert!(text.contains("lambda_1.00/final.gro"), "{text}");
+    let begins = |run: &Path, end: &Path| std::fs::read(run.join("start.gro")).unwrap() == std::fs::read(end).unwrap();
+    assert!(begins(&second, &out.join("lambda_1.00/final.gro")));
     std::fs::remove_file(second.join("final.gro")).unwrap();
     let entry = std::fs::read_to_string(out.join("glu.toml")).unwrap();
     let output = octitrate(&["calibrate", job.to_str().unwrap()]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(std::fs::read_to_string(out.join("glu.toml")).unwrap(), entry);
+    // Longer windows are those of before and more of them, although the windows where the second start began end elsewhere now.
+    let before = std::fs::read_to_string(second.join("lambda.csv")).unwrap();
+    let longer = std::fs::read_to_string(&job).unwrap().replace("steps = 12\n", "steps = 16\n");
+    std::fs::write(&job, longer).unwrap();
+    let output = octitrate(&["calibrate", job.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!begins(&second, &out.join("lambda_1.00/final.gro")));
+    let after = std::fs::read_to_string(second.join("lambda.csv")).unwrap();
+    assert!(after.starts_with(&before) && after.lines().count() > before.lines().count());
 }
 
 /// Conformations are looked for before the windows, which begin at them; the same command goes on among them.
@@ -496,11 +505,11 @@ fn windows_begin_at_conformations() {
     let said = calibrate();
     assert!(said.contains("calibration: 3 runs of 0.008 ps that look for conformations, then 2 windows"), "{said}");
     let out = folder.path().join("out");
-    let begins = |run: &str| std::fs::read_to_string(out.join(run).join("run.toml")).unwrap();
+    let read = |file: String| std::fs::read(out.join(file)).unwrap();
     for (run, number) in
         [("lambda_0.00", 1), ("start_2/lambda_0.00", 2), ("lambda_1.00", 3), ("start_2/lambda_1.00", 1)]
     {
-        assert!(begins(run).contains(&format!("conformer_{number}/final.gro")), "{}", begins(run));
+        assert!(read(format!("{run}/start.gro")) == read(format!("conformer_{number}/final.gro")), "{run}");
     }
     let entry = std::fs::read_to_string(out.join("glu.toml")).unwrap();
     std::fs::remove_file(out.join("start_2/lambda_0.00/final.gro")).unwrap();

@@ -146,7 +146,7 @@ impl Call<'_> {
         let children = jobs.iter().map(|path| {
             let config = job(path, None)?;
             check_is_one_run(&config)?;
-            Ok(Child { name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), config })
+            Ok(Child::new(path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), config))
         });
         let children = children.collect::<Result<Vec<Child>>>()?;
         let Some(first) = children.first() else { return Ok(true) };

@@ -9,6 +9,9 @@ use crate::error::Result;
 use crate::frame::{Frame, LineIntervals};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
 
 /// Table of energies.
 pub const ENERGY: &str = "energy.csv";
@@ -26,12 +29,30 @@ pub const FULL: &str = "trajectory.trr";
 pub const LOG: &str = "log.txt";
 /// Positions and velocities at the last step.
 pub const FINAL: &str = "final.gro";
+/// Where a run of a calibration begins that begins where another one ended: a copy, because that one may become longer.
+pub const START: &str = "start.gro";
 /// Who had which pH after each exchange, in the folder of a titration with replica exchange.
 pub const EXCHANGE: &str = "exchange.csv";
 /// Positions at the step that failed.
 pub const FAILED: &str = "failed.gro";
 /// What is known of the cause.
 pub const FAILURE: &str = "failed.txt";
+
+/// Half a unit of the last digit that the title of [`FINAL`] has of its time (ps), and a rounding of the length of a run.
+pub const SAME: f64 = 1e-5;
+
+/// When the run in this folder was finished, ps: the time of its last structure, which is earlier than the end of the `plan` where a run that was finished is made longer.
+/// Versions before wrote no time: theirs were finished at the end of the plan. `None` of a run that was never finished.
+pub fn finished_at(folder: &Path, plan: f64) -> Option<f64> {
+    let mut title = String::new();
+    BufReader::new(File::open(folder.join(FINAL)).ok()?).read_line(&mut title).ok()?;
+    Some(title.rsplit_once("t= ").and_then(|(_, time)| time.trim().parse().ok()).unwrap_or(plan))
+}
+
+/// Whether the run in this folder has written its last structure at `length` (ps) or later, and not at an earlier end alone.
+pub fn is_finished(folder: &Path, length: f64) -> bool {
+    finished_at(folder, length).is_some_and(|time| time > length - SAME)
+}
 
 /// What a checkpoint knows of an output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

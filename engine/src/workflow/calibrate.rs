@@ -131,7 +131,7 @@ impl CalibrationPlan {
             (true, false) => (runs[0].clone(), at_once(1)),
         };
         let kind = Kind::Calibration;
-        let batch = Batch { config, children, jobs, noun: "windows", command: "calibrate", kind };
+        let batch = Batch { config, children, jobs, noun: "windows", command: "calibrate", kind, staged: true };
         Self { target, symmetry, windows, runs, later, batch }
     }
 

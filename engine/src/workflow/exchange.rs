@@ -86,6 +86,12 @@ pub fn titrate(plan: &TitrationPlan, host: &Host, stop: &Stop) -> Result<bool> {
             Err(Error::Memory(error)) => {
                 match until.zip(Some(stage.fresh(&joined)).filter(|fresh| !fresh.is_empty())) {
                     None => Err(Error::Memory(error)),
+                    // A checkpoint has them already, and none can be taken away.
+                    Some((_, fresh)) if stage.has_any(&Joined::find(config)?, &fresh) => {
+                        let message = format!("the walkers of pH {fresh:?}, which are new, have no memory: {error}");
+                        let help = "go on with the same command where a GPU has more memory or is not shared; octitrate pka evaluates what there is";
+                        return Err(Error::input(message, help));
+                    }
                     Some((until, fresh)) => {
                         let why = format!("no memory for its walkers: {error}");
                         until.withdraw(&fresh, &why, plan)?;
@@ -163,6 +169,10 @@ impl Stage<'_> {
     fn fresh(&self, joined: &Joined) -> Vec<f64> {
         let own = |ph: &f64| self.plan.ph().contains(ph) || self.has(joined, *ph);
         self.ph(joined).into_iter().filter(|ph| !own(ph)).collect()
+    }
+
+    fn has_any(&self, joined: &Joined, ph: &[f64]) -> bool {
+        ph.iter().any(|ph| self.has(joined, *ph))
     }
 
     fn has(&self, joined: &Joined, ph: f64) -> bool {

@@ -26,7 +26,7 @@ pub const JOB: &str = "run.toml";
 pub const COMPLAINTS: &str = "errors.txt";
 const LOCK: &str = ".lock";
 /// What this program may have written into the folder of a run before the run itself comes.
-const OURS: [&str; 3] = [JOB, COMPLAINTS, RERUN];
+const OURS: [&str; 4] = [JOB, COMPLAINTS, RERUN, files::START];
 const HEADING: &str =
     "# The results of one job lie in this folder. It says so here, so that no other job writes over them.\n";
 

@@ -28,6 +28,8 @@ pub struct Batch {
     pub command: &'static str,
     /// What its folder is marked as.
     pub kind: Kind,
+    /// Whether other runs may come after these.
+    pub staged: bool,
 }
 
 /// Runs that follow others and are planned from their results.
@@ -158,7 +160,9 @@ pub fn queued(job: &dyn Many, queue: &Queue, identity: &Identity) -> Result<Stri
         }
     }
     let atoms = identity.charges.len();
-    TaskArray { children: &unfinished, folder, name: batch.command, atoms, queue }.script()
+    let length = unfinished.iter().map(|child| child.config.length()).fold(0.0, f64::max);
+    TaskArray { children: &unfinished, folder, name: batch.command, length, staged: batch.staged, atoms, queue }
+        .script()
 }
 
 /// Whether all these runs are finished.
@@ -208,6 +212,7 @@ fn run_stage(batch: &Batch, children: &[Child], title: &str, host: &Host, log: &
         None => format!(", threads of each: {}", share.threads),
     };
     log.line(&format!("{title}, {} at once{threads}", share.runs))?;
+    children.iter().try_for_each(Child::keep_start)?;
     let done = children::run_all(&*runner, children, share.runs, log, stop)?;
     if !done {
         log.line("the same command continues")?;
@@ -249,7 +254,7 @@ pub fn bundle(jobs: Vec<Config>, executable: &Path, place: &Chosen, log: &mut Lo
             return Err(InputError::new(message, help).in_file(config.path()).into());
         }
         let name = folder.display().to_string();
-        Ok(Child { name, config })
+        Ok(Child::new(name, config))
     };
     let children = jobs.into_iter().map(child).collect::<Result<Vec<Child>>>()?;
     side_by_side(&children, executable, place, log, stop)

@@ -44,7 +44,7 @@ pub fn run(config: &Config, simulation: &mut dyn Propagate, stop: &Stop, quiet: 
         Some(Found { checkpoint, .. }) => {
             checkpoint.check_identity(&identity, folder)?;
             let step = checkpoint.state.step;
-            if step >= config.steps() && config.result(files::FINAL).exists() {
+            if step >= config.steps() && files::is_finished(folder, config.length()) {
                 let said = format!(
                     "finished before: {} {} done; results are in {}",
                     counted(step, "step"),
@@ -63,6 +63,7 @@ pub fn run(config: &Config, simulation: &mut dyn Propagate, stop: &Stop, quiet: 
     found.as_ref().map_or(Ok(()), |found| simulation.restore(&found.checkpoint.state))?;
     let description = simulation.describe();
     log.describe(&description)?;
+    log.describe_run(config, description.ph)?;
     let written = match &found {
         Some(Found { checkpoint, note, emptied }) => {
             if let Some(note) = note {
@@ -192,7 +193,7 @@ impl Work<'_> {
             }
         }
         self.checkpoint(simulation)?;
-        let (done, seconds) = (last - first, started.elapsed().as_secs_f64());
+        let (done, seconds) = (last.saturating_sub(first), started.elapsed().as_secs_f64());
         self.log.settle();
         if done > 0 {
             let (speed, each) = (progress.speed(last), 1e3 * seconds / done as f64);

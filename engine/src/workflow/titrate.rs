@@ -26,9 +26,10 @@ use std::path::PathBuf;
 /// How far below or above the pKa of every model compound a pH tells nothing, unless a protein moves a pKa by as much (pK units).
 const FAR: f64 = 3.0;
 
-/// A sentence on pH values of a titration at which no site is expected to change its form.
-pub fn far_from_all(ph: &[f64], system: &Description) -> Option<String> {
-    let pkas: Vec<f64> = system.sites.iter().filter_map(|site| site.pka).collect();
+/// A sentence on pH values of a titration at which no site is expected to change its form; `expected` are the pKa values that the job itself expects.
+pub fn far_from_all(ph: &[f64], system: &Description, expected: &[f64]) -> Option<String> {
+    let models = system.sites.iter().filter_map(|site| site.pka);
+    let pkas: Vec<f64> = models.chain(expected.iter().copied()).collect();
     let far: Vec<f64> = ph.iter().copied().filter(|ph| pkas.iter().all(|pka| (ph - pka).abs() > FAR)).collect();
     if pkas.is_empty() || far.is_empty() {
         return None;
@@ -36,8 +37,10 @@ pub fn far_from_all(ph: &[f64], system: &Description) -> Option<String> {
     let (low, high) = pkas.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &pka| (a.min(pka), b.max(pka)));
     let of = if low == high { format!("a pKa of {low}") } else { format!("pKa values of {low} to {high}") };
     let listed: Vec<String> = far.iter().map(f64::to_string).collect();
+    let whose =
+        if expected.is_empty() { "model compounds of the sites" } else { "model compounds and start_pka of the sites" };
     Some(format!(
-        "nothing is expected to titrate at {} of {} ({}): model compounds of the sites have {of}, more than {FAR} units away; without these the other pH values get the time, or the job ends sooner",
+        "nothing is expected to titrate at {} of {} ({}): {whose} have {of}, more than {FAR} units away; without these the other pH values get the time, or the job ends sooner",
         far.len(),
         counted(ph.len(), "pH value"),
         listed.join(", ")
@@ -113,7 +116,7 @@ impl TitrationPlan {
         let until = Until::of(&config);
         let steps = until.as_ref().map_or(config.steps(), |until| until.schedule[0]);
         let children = children(&config, &ph, steps);
-        let batch = Batch { config, children, jobs, noun: "runs", command: "titrate", kind };
+        let batch = Batch { config, children, jobs, noun: "runs", command: "titrate", kind, staged: until.is_some() };
         Ok(TitrationPlan { ph, batch, until, finite_box })
     }
 
@@ -269,5 +272,5 @@ fn child(config: &Config, ph: f64, replica: u32) -> Child {
     let index = ph.to_bits().rotate_left(17) ^ u64::from(replica);
     job.dynamics.seed = children::seed(config.dynamics.seed, index);
     job.output.folder = config.folder().join(runs::run_folder(ph, replica));
-    Child { name: format!("pH {}, replica {replica}", runs::ph_label(ph)), config: job }
+    Child::new(format!("pH {}, replica {replica}", runs::ph_label(ph)), job)
 }

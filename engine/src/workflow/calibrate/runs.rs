@@ -21,11 +21,11 @@ pub fn conformers(config: &Config, target: &Target) -> Vec<Child> {
     let forms = target.entry.forms.len();
     let one = |number: usize| {
         let vertex: Vec<f64> = (0..forms).map(|form| f64::from(u8::from(form == number % forms))).collect();
-        let Child { config: mut job, .. } = window(config, target, &vertex, [0, 0], None);
+        let Child { config: mut job, .. } = window(config, target, &vertex, [0, 0]);
         job.dynamics.steps = Some((conformer_time(config) / config.dynamics.time_step.get()).round() as u64);
         job.dynamics.seed = seed(config.dynamics.seed, FIRST_CONFORMER + number as u64);
         job.output.folder = conformer(config, number);
-        Child { name: format!("conformation {}", number + 1), config: job }
+        Child::new(format!("conformation {}", number + 1), job)
     };
     let count = config.calibrate.as_ref().map_or(0, |calibrate| calibrate.conformers);
     (0..count as usize).map(one).collect()
@@ -52,11 +52,16 @@ pub fn windows(config: &Config, target: &Target, weights: &[Vec<f64>]) -> Vec<Ve
         let before = runs.last();
         let one = |(index, weights): (usize, &Vec<f64>)| {
             let number = if looks_for_conformers(config) { index * starts + start } else { start };
-            let structure = structure(config, number).or_else(|| {
-                let elsewhere = &before?[from(index, start, before?.len())].config;
-                Some(elsewhere.result(files::FINAL))
-            });
-            window(config, target, weights, [start, index], structure)
+            let run = window(config, target, weights, [start, index]);
+            let elsewhere = || Some(before?[from(index, start, before?.len())].config.result(files::FINAL));
+            match (conformer_end(config, number), named_structure(config, number)) {
+                (Some(end), _) => run.beginning_at(end),
+                (None, Some(structure)) => at_structure(run, structure),
+                (None, None) => match elsewhere() {
+                    Some(end) => run.beginning_at(end),
+                    None => run,
+                },
+            }
         };
         let all = weights.iter().enumerate().map(one).collect();
         runs.push(all);
@@ -73,28 +78,27 @@ fn looks_for_conformers(config: &Config) -> bool {
     config.calibrate.as_ref().is_some_and(|calibrate| calibrate.conformers > 0)
 }
 
-/// The structure that a job names or looks for, for run number `run`, from 0.
-fn structure(config: &Config, run: usize) -> Option<PathBuf> {
-    let calibrate = config.calibrate.as_ref()?;
-    if let Some(number) = run.checked_rem(calibrate.conformers as usize) {
-        return Some(conformer(config, number).join(files::FINAL));
-    }
-    let structures = &calibrate.structures;
+/// The end of one of the runs that look for conformations, if the job has them, for run number `run`, from 0.
+fn conformer_end(config: &Config, run: usize) -> Option<PathBuf> {
+    let number = run.checked_rem(config.calibrate.as_ref()?.conformers as usize)?;
+    Some(conformer(config, number).join(files::FINAL))
+}
+
+/// The structure that a job names, if it does, for run number `run`, from 0.
+fn named_structure(config: &Config, run: usize) -> Option<PathBuf> {
+    let structures = &config.calibrate.as_ref()?.structures;
     structures.get(run.checked_rem(structures.len())?).cloned()
 }
 
+/// The run, which begins at a structure of the job.
+fn at_structure(mut run: Child, structure: PathBuf) -> Child {
+    run.config.system.begin_at(structure);
+    run
+}
+
 /// The run number `start` of window number `index`, both from 0, at these weights of the forms.
-fn window(
-    config: &Config,
-    target: &Target,
-    weights: &[f64],
-    [start, index]: [usize; 2],
-    structure: Option<PathBuf>,
-) -> Child {
+fn window(config: &Config, target: &Target, weights: &[f64], [start, index]: [usize; 2]) -> Child {
     let mut job = base(config);
-    if let Some(structure) = structure {
-        job.system.begin_at(structure);
-    }
     if let Some(titration) = &mut job.titration {
         match &target.what {
             What::Site { settings, .. } => {
@@ -120,7 +124,7 @@ fn window(
         start => (config.folder().join(format!("start_{}", start + 1)), format!(", start {}", start + 1)),
     };
     job.output.folder = folder.join(format!("lambda_{label}"));
-    Child { name: format!("λ = {}{more}", label.replace('_', " ")), config: job }
+    Child::new(format!("λ = {}{more}", label.replace('_', " ")), job)
 }
 
 /// A round of free runs: without barrier, at pH = pK, with the V_MM that all before it led to.
@@ -165,11 +169,6 @@ impl Round<'_> {
     /// Run number `run`, from 0.
     fn child(&self, run: usize) -> Child {
         let mut job = base(self.config);
-        // A later round goes on from where the one before ended, so that what was still settling there has more time.
-        let before = (self.number > 1).then(|| Round { number: self.number - 1, ..*self }.run(run).join(files::FINAL));
-        if let Some(structure) = before.or_else(|| structure(self.config, run)) {
-            job.system.begin_at(structure);
-        }
         job.dynamics.steps = Some((self.length() / self.config.dynamics.time_step.get()).round() as u64);
         if let Some(titration) = &mut job.titration {
             titration.coordinate = Coordinate::Linear;
@@ -199,7 +198,14 @@ impl Round<'_> {
         let index = FIRST_FREE + ((self.number as u64) << 16) + run as u64;
         job.dynamics.seed = seed(self.config.dynamics.seed, index);
         job.output.folder = self.run(run);
-        Child { name: format!("round {}, run {}", self.number, run + 1), config: job }
+        let child = Child::new(format!("round {}, run {}", self.number, run + 1), job);
+        // A later round goes on from where the one before ended, so that what was still settling there has more time.
+        let before = (self.number > 1).then(|| Round { number: self.number - 1, ..*self }.run(run).join(files::FINAL));
+        match (before.or_else(|| conformer_end(self.config, run)), named_structure(self.config, run)) {
+            (Some(end), _) => child.beginning_at(end),
+            (None, Some(structure)) => at_structure(child, structure),
+            (None, None) => child,
+        }
     }
 }
 

@@ -284,7 +284,7 @@ fn rounds_go_on_while_their_runs_move() {
     let folder = temp_dir::TempDir::new().unwrap();
     let plan = plan(folder.path(), &entry_of_two(), CALIBRATE, site());
     let [first, second] = [1, 2].map(|number| plan.round(number).children().swap_remove(1));
-    assert_eq!(second.config.system.structure, first.config.result(files::FINAL));
+    assert_eq!(second.begins_at, Some(first.config.result(files::FINAL)));
 }
 
 /// A free energy of degree 9 is followed where the job names no degree; with polynomials of degree 8 at most it was preliminary.
@@ -409,12 +409,14 @@ fn starts_come_from_elsewhere() {
     let folder = temp_dir::TempDir::new().unwrap();
     let three = plan(folder.path(), ENTRY, "starts = 3\nwindows = [0.0, 0.25, 0.5, 0.75, 1.0]\ninterior = 0\n", site());
     assert_eq!((three.windows.len(), three.batch.children.len(), three.later.len()), (12, 12, 2));
-    let structure = |start: usize, window: usize| &three.runs(window).nth(start).unwrap().config.system.structure;
-    let end = |start: usize, window: usize| three.runs(window).nth(start).unwrap().config.result(files::FINAL);
+    let run = |start: usize, window: usize| three.runs(window).nth(start).unwrap();
+    let end = |start: usize, window: usize| Some(run(start, window).config.result(files::FINAL));
     for window in 0..12 {
-        assert!(structure(0, window).ends_with("water.gro"));
-        assert_eq!(*structure(1, window), end(0, (window + 6) % 12));
-        assert_eq!(*structure(2, window), end(1, (window + 4) % 12));
+        assert!(run(0, window).config.system.structure.ends_with("water.gro"));
+        assert_eq!(run(0, window).begins_at, None);
+        assert_eq!(run(1, window).begins_at, end(0, (window + 6) % 12));
+        assert_eq!(run(2, window).begins_at, end(1, (window + 4) % 12));
+        assert_eq!(run(2, window).config.system.structure, run(2, window).config.result(files::START));
     }
     let mut seeds: Vec<u64> = (0..12).flat_map(|k| three.runs(k).map(|run| run.config.dynamics.seed)).collect();
     seeds.sort_unstable();
@@ -423,7 +425,8 @@ fn starts_come_from_elsewhere() {
     let named =
         plan(folder.path(), ENTRY, "structures = [\"angstrom.gro\", \"close.gro\"]\nwindows = [0.0, 1.0]\n", site());
     assert_eq!((named.batch.children.len(), named.later.len()), (2 * named.windows.len(), 0));
-    let begins = |run: &Child, name: &str| run.config.system.structure.ends_with(name);
+    let begins =
+        |run: &Child, name: &str| run.begins_at.as_ref().unwrap_or(&run.config.system.structure).ends_with(name);
     let looked_for = "starts = 3\nwindows = [0.0, 0.25, 0.5, 0.75, 1.0]\ninterior = 0\nconformers = 5\nconformer_time = \"0.3 ps\"\n";
     let looks = plan(folder.path(), ENTRY, looked_for, site());
     assert_eq!((looks.batch.children.len(), &looks.later[..]), (5, std::slice::from_ref(&(0..3))));
@@ -441,7 +444,7 @@ fn starts_come_from_elsewhere() {
     for (window, start) in [(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (11, 2)] {
         let run = looks.runs(window).nth(start).unwrap();
         let end = format!("conformer_{}/final.gro", (3 * window + start) % 5 + 1);
-        assert!(begins(run, &end), "{window} {start}: {}", run.config.system.structure.display());
+        assert!(begins(run, &end), "{window} {start}: {:?}", run.begins_at);
     }
     let seeds: std::collections::BTreeSet<u64> =
         looks.batch.children.iter().chain(looks.runs.iter().flatten()).map(|run| run.config.dynamics.seed).collect();

@@ -55,6 +55,10 @@ pub struct TaskArray<'a> {
     pub folder: &'a Path,
     /// Name of the array in the queue.
     pub name: &'a str,
+    /// Length of each run (ps).
+    pub length: f64,
+    /// Whether other runs may come after these.
+    pub staged: bool,
     /// Atoms of a run.
     pub atoms: usize,
     /// How they are started.
@@ -89,6 +93,7 @@ impl TaskArray<'_> {
     fn write(&self) -> Result<Tasks> {
         let mut lines = String::new();
         for child in self.children {
+            child.keep_start()?;
             let job = child.write()?;
             lines.push_str(&format!("{}\n", job.display()));
         }

@@ -1,5 +1,6 @@
 //! One run of a job that is made of many: its job, its folder, its seed, and how far it is.
 
+use crate::atomic::write_atomic;
 use crate::checkpoint::{Checkpoint, Found, Identity, Stored};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -28,9 +29,37 @@ pub struct Child {
     pub name: String,
     /// Its job; `config.folder()` is its own folder.
     pub config: Config,
+    /// The last structure of another run, if it begins there: at a copy in its own folder, which the job names, because the other run may become longer.
+    pub begins_at: Option<PathBuf>,
 }
 
 impl Child {
+    /// A run that begins at the structure that its job names.
+    pub fn new(name: String, config: Config) -> Self {
+        Self { name, config, begins_at: None }
+    }
+
+    /// The same run, which begins where another one ends.
+    #[must_use]
+    pub fn beginning_at(mut self, end: PathBuf) -> Self {
+        self.config.system.begin_at(self.config.result(files::START));
+        Self { begins_at: Some(end), ..self }
+    }
+
+    /// Copies the structure at which it begins, unless it has it.
+    ///
+    /// # Errors
+    /// [`Error::File`] if that cannot be read or written.
+    pub fn keep_start(&self) -> Result<()> {
+        let Some(end) = self.begins_at.as_ref().filter(|_| !self.config.system.structure.exists()) else {
+            return Ok(());
+        };
+        let folder = self.config.folder();
+        std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of a run", e))?;
+        let structure = std::fs::read(end).map_err(|e| Error::file(end, "read", e))?;
+        write_atomic(&self.config.system.structure, "write", &structure)
+    }
+
     /// Whether all its steps are done and its results are complete.
     ///
     /// # Errors
@@ -39,7 +68,7 @@ impl Child {
         let folder = self.config.folder();
         let found = Checkpoint::<Steps>::load(folder)?;
         let done = found.is_some_and(|found| found.checkpoint.state.step >= self.config.steps());
-        Ok(done && folder.join(files::FINAL).exists())
+        Ok(done && files::is_finished(folder, self.config.length()))
     }
 
     /// Refuses what its folder holds unless that is of this run. `of_job` is the identity of the first run of the job, from which this one
@@ -108,7 +137,7 @@ impl Child {
         let text = "[system]\nstructure = \"water.gro\"\ntopology = \"water.top\"";
         let mut config = Config::parse(text, &job).unwrap();
         config.output.folder = folder.join(name);
-        Child { name: name.into(), config }
+        Child::new(name.into(), config)
     }
 }
 

@@ -7,6 +7,7 @@
 
 use super::array::{TaskArray, Tasks};
 use crate::invocation::quoted;
+use crate::output::files::SAME;
 
 /// Minutes that a worker must have left if a task is to start on it; less where tasks are shorter.
 const LEAST: f64 = 10.0;
@@ -58,8 +59,9 @@ fi
 if [ "$status" != 0 ]; then
     exit "$status"
 fi
+# The title of final.gro ends with the time of its run, which is an earlier one where a run is made longer.
 while IFS= read -r job; do
-    if [ ! -e "$(dirname "$job")/final.gro" ]; then
+    if ! awk -v end={length} 'NR == 1 {{ done = $NF + {SAME} > end }} END {{ exit !done }}' "$(dirname "$job")/final.gro" 2>/dev/null; then
         exit 0
     fi
 done <"$jobs"
@@ -70,25 +72,20 @@ fi
 trap 'rmdir "$folder/.last"' EXIT
 {next}"#,
             name = self.name,
+            length = self.length,
             threads = self.queue.threads,
             folder = quoted(&self.folder.display().to_string()),
             list = quoted(&list.display().to_string()),
             executable = quoted(&self.queue.executable.display().to_string()),
-            then =
-                if self.is_staged() { "submits the next stage, or evaluates the last one" } else { "evaluates them" },
+            then = if self.staged { "submits the next stage, or evaluates the last one" } else { "evaluates them" },
             next = self.next(),
         )
-    }
-
-    /// Whether other runs may come after these.
-    fn is_staged(&self) -> bool {
-        self.name == "calibrate"
     }
 
     /// What the last task does.
     fn next(&self) -> String {
         let within = self.queue.within;
-        if !self.is_staged() {
+        if !self.staged {
             return format!("{within} --quiet\n");
         }
         let again = self.queue.again;

@@ -51,7 +51,7 @@ pub fn run<W: Walker>(
     if let Some(found) = &start.found
         && found.checkpoint.state.step() >= last
         && found.checkpoint.state.walkers.len() == setup.slots.len()
-        && setup.slots.iter().all(|slot| slot.config.result(files::FINAL).exists())
+        && setup.slots.iter().all(|slot| files::is_finished(slot.config.folder(), setup.config.length()))
     {
         log.line(&format!("finished before: {last} steps are done"))?;
         return Ok(true);
@@ -77,7 +77,7 @@ pub fn run<W: Walker>(
         let number = first + number;
         let origin = start.places.origins[number];
         let slot = &setup.slots[origin];
-        let is_added = number >= known && setup.source(origin).is_some();
+        let is_added = number >= known && setup.source_among(origin, &start.places.at, known).is_some();
         build(number, &slot.config).map_err(|e| if is_added { e } else { too_many(e, slot) })
     })?;
     all.extend(built);
@@ -122,11 +122,9 @@ fn go_on<W: Walker>(
         walkers[walker].set_ph(setup.ladders.ph_of(slot))?;
     }
     for (number, &slot) in origins.iter().enumerate().skip(known) {
-        if setup.source(slot).is_some() {
-            join(setup, &mut walkers[number], number, slot, &state, at, log)?;
-        }
+        join(setup, &mut walkers[number], number, slot, &state, at, log)?;
     }
-    let alone = origins[known..].iter().filter(|slot| setup.source(**slot).is_none()).count();
+    let alone = origins[known..].iter().filter(|slot| setup.source_among(**slot, at, known).is_none()).count();
     if alone > 0 {
         log.line(&match alone {
             1 => "a run is new: it first goes alone as far as the others".to_string(),
@@ -175,7 +173,8 @@ impl<'a, W: Walker> Ensemble<'a, W> {
         let pools =
             pools.map_err(|e| Error::input(format!("a thread cannot be started: {e}"), "take fewer pH values"))?;
         // Walkers of pH values that were added go on from the states of others.
-        let continues = |number: usize| number < known || (known > 0 && setup.source(origins[number]).is_some());
+        let continues =
+            |number: usize| number < known || (known > 0 && setup.source_among(origins[number], &at, known).is_some());
         let new = walkers.iter_mut().zip(&origins).enumerate().filter(|(number, _)| !continues(*number));
         prepare(new.map(|(_, (walker, &slot))| (walker, &setup.slots[slot])).collect(), &pools, log)?;
         let mut files = open_files(setup, &mut walkers, &at, &written)?;

@@ -24,7 +24,7 @@ pub(super) fn too_many(error: Error, slot: &Child) -> Error {
     }
 }
 
-/// Lets the walker of a slot that was added begin with the state of the one at the nearest pH.
+/// Lets the walker of a slot that was added begin with the state of the one at the nearest pH; nothing of other slots.
 pub(super) fn join<W: Walker>(
     setup: &Setup,
     walker: &mut W,
@@ -34,7 +34,8 @@ pub(super) fn join<W: Walker>(
     at: &[usize],
     log: &mut Log,
 ) -> Result<()> {
-    let Some((added, source)) = setup.source(slot) else { return Ok(()) };
+    let known = before.walkers.len();
+    let Some((added, source)) = setup.source_among(slot, at, known) else { return Ok(()) };
     let owner = at[source];
     let Some(state) = before.walkers.get(owner).filter(|state| state.step == added.steps) else {
         let message = format!("pH {} was added at {} ps, and there is no walker to begin with", added.ph, added.time);
@@ -68,7 +69,9 @@ pub(super) fn open_files<W: Walker>(
         let walker = &mut walkers[at[slot]];
         let mut description = Description { held, ..walker.describe() };
         description.ph = Some(setup.ladders.ph_of(slot));
-        Log::open(&child.config.result(files::LOG), true)?.describe(&description)?;
+        let mut log = Log::open(&child.config.result(files::LOG), true)?;
+        log.describe(&description)?;
+        log.describe_run(&child.config, description.ph)?;
         sites::write(&child.config.result(files::SITES), &description)?;
         let prefix = format!("{}/", setup.label(slot));
         let own = written.iter().filter_map(|(name, file)| Some((name.strip_prefix(&prefix)?.into(), *file)));

@@ -36,11 +36,17 @@ impl Setup<'_> {
     }
 
     /// The pH of this slot, if it was added, and the slot whose walker its own begins with.
-    pub fn source(&self, slot: usize) -> Option<(&Added, usize)> {
+    fn source(&self, slot: usize) -> Option<(&Added, usize)> {
         let ph = self.ladders.ph_of(slot);
         let added = self.added.iter().find(|added| added.ph == ph)?;
         let rung = self.ladders.ph.iter().position(|ph| *ph == added.from)?;
         Some((added, rung * self.ladders.replicas + slot % self.ladders.replicas))
+    }
+
+    /// The same if that slot has one of the `known` walkers of a checkpoint; `at` is the walker at each slot. A ladder that came later has no walker there, and its
+    /// walkers all begin at the first step.
+    pub fn source_among(&self, slot: usize, at: &[usize], known: usize) -> Option<(&Added, usize)> {
+        self.source(slot).filter(|(_, source)| at[*source] < known)
     }
 
     /// Names of all slots, [`Self::label`].

@@ -33,7 +33,7 @@ impl Start {
             Some(Found { checkpoint, .. }) => {
                 checkpoint.check_identity(&identity, config.folder())?;
                 // What is finished needs its trajectories no more.
-                let ended = |slot: &String| config.folder().join(slot).join(files::FINAL).exists();
+                let ended = |slot: &String| files::is_finished(&config.folder().join(slot), config.length());
                 let done = checkpoint.state.step() >= config.steps() && checkpoint.state.walkers.len() >= slots.len();
                 if !(done && slots.iter().all(ended)) {
                     found = Checkpoint::load_to_continue(config.folder())?;

@@ -28,7 +28,7 @@ impl Look {
         if !self.is_last
             && let Some(time) = check.estimate(&until.target).filter(|time| *time > check.time)
         {
-            lines.push(format!("  by the largest error about {time:.0} ps of each run are needed"));
+            lines.push(format!("  the site with the largest error needs about {time:.0} ps of each run"));
         }
         lines.extend(check.remarks().iter().map(|remark| format!("  {remark}")));
         lines

@@ -168,6 +168,7 @@ impl Truth {
             let Some(stage) = plan.stage(number).unwrap() else { break };
             for child in &stage.children {
                 assert!(!child.finished().unwrap());
+                child.keep_start().unwrap();
                 // What is planned must be a job that can be read.
                 let text = child.config.to_toml().unwrap();
                 Config::parse(&text, child.config.path()).unwrap();

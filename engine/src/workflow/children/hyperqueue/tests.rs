@@ -28,7 +28,7 @@ impl Place {
             "octitrate",
             &format!(
                 "if [ \"$1\" != run ]; then exit 0; fi\nfor job in \"$@\"; do case \"$job\" in *run.toml) \
-                 [ {status} = 0 ] && touch \"$(dirname \"$job\")/final.gro\";; esac; done\nexit {status}\n"
+                 [ {status} = 0 ] && echo \"water, t= 0.20000\" >\"$(dirname \"$job\")/final.gro\";; esac; done\nexit {status}\n"
             ),
         );
         let names: Vec<String> = (1..=5).map(|number| format!("run {number}")).collect();
@@ -47,7 +47,16 @@ impl Place {
             jobs: Jobs::Auto,
             max_hours,
         };
-        let array = TaskArray { children: &children, folder: folder.path(), name, atoms: 3500, queue: &queue };
+        let staged = name == "calibrate";
+        let array = TaskArray {
+            children: &children,
+            folder: folder.path(),
+            name,
+            length: 0.2,
+            staged,
+            atoms: 3500,
+            queue: &queue,
+        };
         let script = at("it's a script.sh");
         std::fs::write(&script, array.script().unwrap()).unwrap();
         let parsed = Command::new("sh").arg("-n").arg(&script).output().unwrap();
@@ -105,6 +114,12 @@ fn the_last_task_evaluates() {
     assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
     let jobs = |numbers: &[u32]| numbers.iter().map(|n| format!(" HERE/run {n}/run.toml")).collect::<String>();
     let run = "octitrate run --quiet --device cuda:0 --threads 8 --max-hours 2.5";
+    assert_eq!(place.said(), [format!("{run}{}", jobs(&[1, 3, 5]))]);
+    // Those of the other task are as they were before they were to become longer.
+    for number in [2, 4] {
+        std::fs::write(place.folder.path().join(format!("run {number}/final.gro")), "water, t= 0.10000\n").unwrap();
+    }
+    assert!(place.sh(&["task", "1"]).status.success());
     assert_eq!(place.said(), [format!("{run}{}", jobs(&[1, 3, 5]))]);
     assert!(place.sh(&["task", "2"]).status.success());
     let evaluated = "octitrate titrate job --device within --quiet".to_string();
