@@ -58,7 +58,7 @@ fn a_job_says_its_thermostat_and_counts_its_work() {
     let (done, said) = run(&path, "2");
     assert!(done, "{said}");
     let log = std::fs::read_to_string(place.path().join("out/log.txt")).unwrap();
-    assert!(log.contains("Langevin, 2 /ps; the centre of mass moves, too"), "{log}");
+    assert!(log.contains("thermostat: Langevin, 300 K, friction 2 /ps; the centre of mass moves, too"), "{log}");
     assert!(log.contains("24 (12 constraints)"), "{log}");
     let resolved = std::fs::read_to_string(place.path().join("out/resolved.toml")).unwrap();
     for line in ["kind = \"langevin\"", "friction = \"2 /ps\"", "remove_com_interval = 0"] {

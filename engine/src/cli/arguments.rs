@@ -32,7 +32,7 @@ Exit status:
   2      the command line, the job or a file is wrong, or cannot be read or written
   3      the physics failed: a number that is not finite, constraints that do not converge
   4      stopped in time for --max-hours or the end of the Slurm job, with a checkpoint
-  5      the drift of `drift` is not within its --limit
+  5      the drift of `drift` is not within its --limit, or not known to it
   128+N  stopped by signal N with a checkpoint: 129 HUP, 130 INT (Ctrl-C), 138 USR1, 140 USR2,
          143 TERM, 152 XCPU
 After 4 and 128+N the same command continues."

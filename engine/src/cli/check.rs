@@ -80,12 +80,15 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
         let more = until.most_ph - config.titrate.as_ref().map_or(0, |titrate| titrate.ph.to_vec().len());
         let growth = match more {
             0 => "pH values are recommended, none are added".to_string(),
+            1 => "a pH value may be added where it tells more".to_string(),
             more => format!("up to {more} pH values are added where they tell more"),
         };
         line!("{:<20} errors of {error}; {looks} looks at most, the first at {}; {growth}", "until", Time::new(first));
     }
     line!("{:<20} {}", "results", results(&config, &simulation)?);
-    let far = config.titrate.as_ref().and_then(|titrate| far_from_all(&titrate.ph.to_vec(), &description));
+    let asked = config.titration.iter().flat_map(|titration| &titration.sites);
+    let expected: Vec<f64> = asked.filter_map(|site| site.start_pka).collect();
+    let far = config.titrate.as_ref().and_then(|titrate| far_from_all(&titrate.ph.to_vec(), &description, &expected));
     for warning in description.warnings.iter().chain(&far).chain(&until.as_ref().and_then(Until::doubt)) {
         line!("warning: {warning}");
     }

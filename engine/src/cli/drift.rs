@@ -22,6 +22,14 @@ const BEYOND: u8 = 5;
 pub fn drift(arguments: &DriftArguments, device: Choice) -> Result<ExitCode> {
     let whole = job(&arguments.job, None)?;
     let mut config = at_constant_energy(&one_run(&whole)?, arguments.duration)?;
+    if arguments.equilibration >= config.length() {
+        let message = format!(
+            "--equilibration leaves out {} ps, and the run has {} ps",
+            arguments.equilibration,
+            config.length()
+        );
+        return Err(Error::input(message, "leave out less, or give a longer --duration"));
+    }
     config.output.folder = match &arguments.output {
         Some(folder) => absolute(folder).map_err(|e| Error::file(folder, "use the folder", e))?,
         None => whole.folder().with_file_name(format!(

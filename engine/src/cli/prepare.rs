@@ -81,12 +81,22 @@ fn find(command: &str, asked: Option<PathBuf>, program: Option<&Path>) -> Result
         if has_package(&python) {
             return Ok(python);
         }
-        let problem = format!("{ASKED} is {}, which has no package octitrate", python.display());
+        let why = match quietly(&python).args(["-c", ""]).status() {
+            Ok(_) => "it has no package octitrate".to_string(),
+            Err(error) => format!("it cannot be started ({error})"),
+        };
+        let problem = format!("{ASKED} is {}: {why}", python.display());
         return Err(InputError::new(problem, HELP).into());
     }
     let found = candidates(program).into_iter().find(|python| has_package(python));
-    let message = || format!("octitrate {command} needs a Python package, which is not installed");
-    found.ok_or_else(|| Error::input(message(), HELP))
+    found.ok_or_else(|| {
+        let places: Vec<String> = candidates(program).iter().map(|python| python.display().to_string()).collect();
+        let message = format!(
+            "octitrate {command} needs the Python package octitrate, and no Python has it that was looked at: {}",
+            places.join(", ")
+        );
+        Error::input(message, format!("{HELP}; or {ASKED}=/path/to/python3 names the one that has it"))
+    })
 }
 
 /// Where the package may be, in order.
@@ -99,9 +109,14 @@ fn candidates(program: Option<&Path>) -> Vec<PathBuf> {
 }
 
 fn has_package(python: &Path) -> bool {
+    quietly(python).args(["-c", PROBE]).status().is_ok_and(|status| status.success())
+}
+
+/// A Python that asks nothing and says nothing.
+fn quietly(python: &Path) -> Command {
     let mut command = Command::new(python);
-    let quiet = command.args(["-c", PROBE]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    quiet.status().is_ok_and(|status| status.success())
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
 }
 
 #[cfg(test)]
@@ -128,6 +143,8 @@ mod tests {
     #[test]
     fn a_python_that_is_named_and_lacks_the_package_is_refused() {
         let error = find("prepare", Some(PathBuf::from("/bin/false")), None).unwrap_err().to_string();
-        assert!(error.contains("OCTITRATE_PYTHON is /bin/false"), "{error}");
+        assert!(error.contains("OCTITRATE_PYTHON is /bin/false: it has no package octitrate"), "{error}");
+        let error = find("prepare", Some(PathBuf::from("/nowhere/python3")), None).unwrap_err().to_string();
+        assert!(error.contains("OCTITRATE_PYTHON is /nowhere/python3: it cannot be started (No such file"), "{error}");
     }
 }

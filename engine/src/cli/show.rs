@@ -81,10 +81,15 @@ fn spoken_key(key: &str) -> String {
     parts.collect::<String>().trim_start_matches('.').to_string()
 }
 
+/// Whether standard error is a terminal with colours that nobody asked to leave out (no-color.org).
+fn has_colours() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    std::io::stderr().is_terminal() && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
 /// Prints an error to standard error.
 pub fn error(error: &Error) {
-    let theme =
-        if std::io::stderr().is_terminal() { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let theme = if has_colours() { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_wrap_lines(false).with_context_lines(1);
     let mut text = String::new();
     if handler.render_report(&mut text, &Shown::of(error)).is_err() {

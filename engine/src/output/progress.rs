@@ -1,9 +1,11 @@
 //! `log.txt`, and what the person at the terminal sees while a run goes on.
 
+use crate::config::Config;
+use crate::config::quantity::Time;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::output::screen;
-use crate::record::Description;
+use crate::record::{Description, counted};
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -72,6 +74,16 @@ impl Log {
             self.record(&format!("does not titrate: {}: {}", labels.of(&group.name), group.reason))?;
         }
         description.warnings.iter().try_for_each(|warning| self.line(&format!("warning: {warning}")))
+    }
+
+    /// Writes what belongs to one run alone into the file: its pH and its length.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the log cannot be written.
+    pub fn describe_run(&mut self, config: &Config, ph: Option<f64>) -> Result<()> {
+        ph.map_or(Ok(()), |ph| self.record(&format!("pH: {ph}")))?;
+        let (length, step) = (Time::new(config.length()), config.dynamics.time_step);
+        self.record(&format!("length: {length} in {} of {step}", counted(config.steps(), "step")))
     }
 
     fn show(&mut self, text: &str) {

@@ -208,7 +208,7 @@ pub fn summary(comparison: &Comparison, labels: &Labels) -> String {
         let Statistics { stated, computed, .. } = all;
         let _ = writeln!(
             text,
-            "of the RMSE of {:.2} the errors of sampling and measurement that are stated account for {stated:.2}",
+            "the RMSE is {:.2}; the stated errors of sampling and measurement alone would make one of {stated:.2}",
             computed.rmse
         );
     }

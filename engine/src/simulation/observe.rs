@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use crate::backend::{Backend, Moment};
-use crate::config;
+use crate::config::{self, Config, Modifier};
 use crate::energies::Energies;
 use crate::error::Result;
 use crate::frame::Quantity;
@@ -164,6 +164,41 @@ fn shape(periodic: &PeriodicBox) -> String {
 }
 
 /// Where the velocities come from that the run begins with.
+fn lennard_jones(config: &Config) -> String {
+    let settings = &config.van_der_waals;
+    let modifier = match settings.modifier {
+        Modifier::None => "the potential is cut off there".to_string(),
+        Modifier::PotentialShift => "the potential is shifted to zero there".to_string(),
+        Modifier::ForceSwitch => format!("the force is switched off from {} on", settings.start_of_switch()),
+    };
+    let correction = if settings.dispersion_correction { "with" } else { "without" };
+    format!("cut-off {}, {modifier}, {correction} a correction for the dispersion beyond it", settings.cutoff)
+}
+
+fn thermostat(config: &Config) -> String {
+    match &config.thermostat {
+        None => "none, the energy is conserved".into(),
+        Some(bath) if bath.is_langevin() => {
+            format!("Langevin, {}, friction {}; the centre of mass moves, too", bath.temperature, bath.friction())
+        }
+        Some(bath) => format!("v-rescale, {}, coupling time {}", bath.temperature, bath.coupling_time()),
+    }
+}
+
+fn barostat(config: &Config) -> String {
+    let Some(barostat) = &config.barostat else { return "none, the volume is constant".into() };
+    let pressures: Vec<String> = barostat.pressure.given().iter().map(ToString::to_string).collect();
+    let tension = barostat.surface_tension.map_or(String::new(), |tension| format!(", surface tension {tension}"));
+    let start =
+        barostat.start.map_or(String::new(), |start| format!(", from {start} on; before, the volume is constant"));
+    format!(
+        "C-rescale, {}, {}{tension}, coupling time {}{start}",
+        barostat.coupling.name(),
+        pressures.join(" and "),
+        barostat.coupling_time
+    )
+}
+
 fn first_velocities(system: &System) -> String {
     match (&system.start_velocities, start_temperature(&system.config)) {
         (Some(_), _) => "those of the structure".into(),
@@ -197,9 +232,8 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
         ("Coulomb", backend.describe_coulomb().to_string()),
         ("device", computed_by.to_string()),
     ]);
-    if let Some(bath) = system.config.thermostat.as_ref().filter(|bath| bath.is_langevin()) {
-        facts.push(("thermostat", format!("Langevin, {}; the centre of mass moves, too", bath.friction())));
-    }
+    facts.push(("Lennard-Jones", lennard_jones(&system.config)));
+    facts.push(("thermostat", thermostat(&system.config)));
     if let Some(vibration) = &system.vibration {
         facts.push(("fastest vibration", vibration.describe(system.plan.dt)));
     }
@@ -208,8 +242,8 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
         let (k, atoms) = (restraints.force_constant, &restraints.atoms);
         facts.push(("position restraints", format!("{} at {k}: {atoms}", counted(count, "atom"))));
     }
-    if let Some(start) = system.config.barostat.as_ref().and_then(|barostat| barostat.start) {
-        facts.push(("barostat", format!("from {start} on; before, the volume is constant")));
+    if state.cell.is_periodic() {
+        facts.push(("barostat", barostat(&system.config)));
     }
     if let Some(lists) = backend.describe_lists() {
         facts.push(("neighbour lists", lists.to_string()));

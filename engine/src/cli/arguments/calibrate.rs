@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct CalibrateArguments {
     /// The job.
-    #[arg(value_name = "JOB.toml", required_unless_present = "residue")]
+    #[arg(value_name = "JOB.toml", required_unless_present_any = ["residue", "force_field", "water", "pair_corrections", "temperature", "library"])]
     pub job: Option<PathBuf>,
     /// Folder of the results, instead of output.folder of the job; with --residue that of the model compounds, instead of FORCE_FIELD-WATER.
     #[arg(short, long, value_name = "FOLDER")]
@@ -18,7 +18,7 @@ pub struct CalibrateArguments {
     #[command(flatten)]
     pub compounds: Compounds,
     /// How the runs go on.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Options")]
     pub how: WorkflowOptions,
 }
 

@@ -147,7 +147,7 @@ pub(super) fn neighbours(page: &mut Page, evaluation: &Evaluation, background: &
     };
     let heading = "What stands beside each group";
     let words = format!(
-        "Nitrogen, oxygen and sulfur (and ions, where the trajectories have them) within {:.1} Å of the atoms that bind the proton, as shares of the frames with the proton and without it. What stands beside one form much more often than beside the other holds that form: the form without the proton lowers the pKa, and that with it raises it. Water is not counted. Atoms below {:.0} % are in {} only.{of_scaled}",
+        "Nitrogen, oxygen and sulfur (and ions, where the trajectories have them) within {:.1} Å of the atoms that bind the proton, as shares of the frames with the proton and without it. What stands beside one form much more often than beside the other holds that form: a neighbour of the form without the proton lowers the pKa, and one of the form with it raises it. Water is not counted. Atoms below {:.0} % are in {} only.{of_scaled}",
         10.0 * NEAR,
         100.0 * SELDOM,
         super::tables::NEIGHBOURS

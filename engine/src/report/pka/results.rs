@@ -105,9 +105,9 @@ fn lead(rows: &[Row]) -> String {
     let tallies = [(Verdict::Converged, yes), (Verdict::Doubtful, no), (Verdict::Open, open)]
         .map(|(verdict, count)| if count > 0 { tally(verdict.shown(), count) } else { String::new() });
     format!(
-        "<p class=\"tallies\">{}</p><p class=\"lead\">Converged is a pKa with an error below {LARGEST_ERROR} on which the halves of the runs and the replicas \
-         agree, of a site that changed its form, its tautomer and its rotamer often enough, at pH values that overlap, of walkers that went to and fro, or of five replicas from several structures, \
-         whose scatter is in the error. Of all others the table says what is missing: \
+        "<p class=\"tallies\">{}</p><p class=\"lead\">A pKa has converged if its error is below {LARGEST_ERROR} and the halves of the runs and the replicas \
+         agree; if the site changed its form, its tautomer and its rotamer often enough; if neighbouring pH values overlap; and if walkers went to and fro, or five replicas began with several structures, \
+         so that their scatter is in the error. Of all others the table says what is missing: \
          use those as a hint and not as a result. Errors are one standard error of the sampling; the errors of the correction and of the force field are not in them.</p>",
         tallies.concat()
     )
