@@ -5,6 +5,7 @@ use super::job::{job, make_room_for_file, one_run, warn};
 use octitrate::atomic::write_atomic;
 use octitrate::backend::choice::Choice;
 use octitrate::error::Result;
+use octitrate::frame::Wanted;
 use octitrate::propagate::Propagate;
 use octitrate::simulation::Simulation;
 use serde_json::json;
@@ -31,6 +32,7 @@ pub fn energy(arguments: &EnergyArguments, device: Choice) -> Result<ExitCode> {
     let description = simulation.describe();
     description.warnings.iter().for_each(|line| warn(line));
     let sites = description.lambdas();
+    let lambda = simulation.frame(Wanted::default())?.lambda;
     let method = description.facts.into_iter().find(|(name, _)| name == "Coulomb").map(|(_, method)| method);
     if let Some(path) = &arguments.forces {
         let mut text = format!("{FORCES}\n");
@@ -43,9 +45,11 @@ pub fn energy(arguments: &EnergyArguments, device: Choice) -> Result<ExitCode> {
     if arguments.json {
         let energies: serde_json::Map<String, serde_json::Value> =
             point.energies.iter().map(|q| (q.name.to_string(), json!({ "value": q.value, "unit": q.unit }))).collect();
-        let dvdl: serde_json::Map<String, serde_json::Value> =
-            sites.iter().zip(&point.dvdl).map(|(site, dvdl)| (site.clone(), json!(dvdl))).collect();
-        line!("{:#}", json!({ "coulomb": method, "energies": energies, "dvdl (kJ/mol)": dvdl }));
+        let of_sites = |values: &[f64]| -> serde_json::Map<String, serde_json::Value> {
+            sites.iter().zip(values).map(|(site, value)| (site.clone(), json!(value))).collect()
+        };
+        let (lambda, dvdl) = (of_sites(&lambda), of_sites(&point.dvdl));
+        line!("{:#}", json!({ "coulomb": method, "energies": energies, "lambda": lambda, "dvdl (kJ/mol)": dvdl }));
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(method) = method {
@@ -53,6 +57,9 @@ pub fn energy(arguments: &EnergyArguments, device: Choice) -> Result<ExitCode> {
     }
     for quantity in &point.energies {
         line!("{:<28} {:>20.6} {}", quantity.name, quantity.value, quantity.unit);
+    }
+    for (site, lambda) in sites.iter().zip(&lambda) {
+        line!("{:<28} {lambda:>20.6}", format!("λ of {site}"));
     }
     for (site, dvdl) in sites.iter().zip(&point.dvdl) {
         line!("{:<28} {dvdl:>20.6} kJ/mol", format!("∂V/∂λ of {site}"));

@@ -75,7 +75,10 @@ impl RunEnergies {
     pub fn read(folder: &Path, equilibration: Option<f64>) -> Result<Self> {
         let path = folder.join(files::ENERGY);
         let series = EnergySeries::read(&path)?;
-        let help = "run longer, make output.energy shorter, or leave less out";
+        let help = match equilibration {
+            Some(_) => "run longer, make output.energy shorter, or leave less out",
+            None => "run longer, make output.energy shorter, or say with --equilibration how much is left out at the start",
+        };
         let wrong = |message: String| InputError::new(message, help).in_file(&path);
         let first = match equilibration {
             Some(time) => series.time.partition_point(|&t| t <= time + 1e-9),

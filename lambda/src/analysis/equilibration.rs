@@ -22,11 +22,11 @@ const STARTS: usize = 40;
 /// [`SeriesError`] for fewer than 16 frames, values that are not finite, or a constant series.
 pub fn start(series: &[f64]) -> Result<usize, SeriesError> {
     const FEWEST: usize = 16;
-    check(series)?;
     let n = series.len();
     if n < FEWEST {
         return Err(SeriesError::TooShort { found: n, needed: FEWEST });
     }
+    check(series)?;
     let last = n / 2;
     let (mut best, mut most) = (0, 0.0);
     for index in (0..=last).step_by(last.div_ceil(STARTS).max(1)) {

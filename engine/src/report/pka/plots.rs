@@ -304,9 +304,10 @@ fn convergence(evaluation: &Evaluation, labels: &Labels) -> Plot {
     let styles = [Style::default(), Style { mark: 1, ..Style::dashed(1) }];
     let chart = |&(site, index, both, (middle, _)): &(&SiteResult, usize, [&[Determined]; 2], (f64, f64))| {
         let at = |k: usize| site.convergence.shares[k] * length(site) * unit;
-        let curve = |(values, style): (&[Determined], Style)| {
+        // Bars of the second curve stand between those of the first.
+        let curve = |(first_bar, (values, style)): (usize, (&[Determined], Style))| {
             let line = values.iter().enumerate().map(|(k, d)| (at(k), d.value().unwrap_or(f64::NAN))).collect();
-            let points = values.iter().enumerate().skip(BARS).step_by(5).filter_map(|(k, d)| {
+            let points = values.iter().enumerate().skip(first_bar).step_by(5).filter_map(|(k, d)| {
                 let (y, error) = (d.value()?, d.error()?);
                 Some(Point { x: at(k), y, interval: [y - error, y + error] })
             });
@@ -315,7 +316,7 @@ fn convergence(evaluation: &Evaluation, labels: &Labels) -> Plot {
         Chart {
             title: labels.of(&site.step_name(index)),
             note: String::new(),
-            curves: both.into_iter().zip(styles).map(curve).collect(),
+            curves: [BARS, BARS + 2].into_iter().zip(both.into_iter().zip(styles)).map(curve).collect(),
             x: Scale::new(name, [0.0, 1.04 * (longest * unit).max(1e-9)]),
             y: Scale::new("pKa", [middle - half, middle + half]),
         }
