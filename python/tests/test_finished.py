@@ -297,7 +297,8 @@ def test_residues_have_the_names_of_their_files(tmp_path: Path) -> None:
     psf = (FILES / "glh.psf").read_text()
     for name, expected in (("GLH", "GLH"), ("HSP", "HIP"), ("HSD", "HSD")):
         (tmp_path / "glh.psf").write_text(psf.replace("GLH", name))
-        taken(["--from", str(tmp_path / "glh.psf"), *PSF[2:]], tmp_path / f"psf-{name}")
+        (tmp_path / "glh.crd").write_text((FILES / "glh.crd").read_text().replace("GLH", name))
+        taken(["--from", str(tmp_path / "glh.psf"), str(tmp_path / "glh.crd"), *PSF[3:]], tmp_path / f"psf-{name}")
         assert names(tmp_path / f"psf-{name}") == {"ACE", expected, "NME", "HOH"}, name
 
 
@@ -555,3 +556,112 @@ def test_options_that_would_do_nothing_are_refused(words: list[str], message: st
     assert main([*words, "-o", str(tmp_path / "x")]) == 2
     assert message in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "x").exists()
+
+
+def refusal(words: list[str], place: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What is said of files that do not belong together; nothing is written."""
+    capsys.readouterr()
+    assert main([*words, "-o", str(place / "taken"), "-q"]) == 2
+    assert not (place / "taken").exists()
+    return capsys.readouterr().err
+
+
+def test_a_structure_of_gromacs_in_another_order_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A peptide from its last atom to its first: 3 million kJ/mol, and the job was called ready."""
+    inputs = ROOT / "inputs/01-glu"
+    rows = (inputs / "glu.gro").read_text().splitlines()
+    last = next(k for k, row in enumerate(rows) if "SOL" in row)
+    (tmp_path / "glu.gro").write_text("\n".join([*rows[:2], *reversed(rows[2:last]), *rows[last:], ""]))
+    said = refusal(["--from", str(inputs / "glu.top"), str(tmp_path / "glu.gro")], tmp_path, capsys)
+    assert f"glu.gro: the names of 28 atoms of {rows[1].strip()} are not those of" in said and "atom 1 is CH3 of ACE 3 of chain 1 in glu.top and HH33 of NME in glu.gro, the first of them" in said, said
+    assert "take both files from the same step of the same program" in said
+
+
+def test_atoms_of_a_residue_in_another_order_are_no_other_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of hydrogens only numbers differ, as they do between programs; but here they are the same numbers."""
+    inputs = ROOT / "inputs/01-glu"
+    rows = (inputs / "glu.gro").read_text().splitlines()
+    one, other = (next(k for k, row in enumerate(rows) if row[5:15].split() == ["GLH", name]) for name in ("HB1", "HB2"))
+    rows[one], rows[other] = rows[other], rows[one]
+    (tmp_path / "glu.gro").write_text("\n".join([*rows, ""]))
+    assert "the names of 2 atoms of" in refusal(["--from", str(inputs / "glu.top"), str(tmp_path / "glu.gro")], tmp_path, capsys)
+
+
+@pytest.mark.parametrize("kind", ["crd", "pdb"])
+def test_coordinates_of_charmm_in_another_order_are_refused(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if kind == "crd":
+        lines = (FILES / "glh.crd").read_text().splitlines()
+        text = "\n".join([*lines[:3], *reversed(lines[3:31]), *lines[31:], ""])
+    else:
+        lines = of_pdb(FILES / "glh.psf").splitlines()
+        text = "\n".join([lines[0], *reversed(lines[1:29]), *lines[29:], ""])
+    (tmp_path / f"glh.{kind}").write_text(text)
+    said = refusal([*PSF[:2], str(tmp_path / f"glh.{kind}"), *PSF[3:]], tmp_path, capsys)
+    assert f"glh.{kind}: the names of 28 atoms of 64 are not those of" in said and "atom 1 is HH31 of ACE 1 of chain PEP in glh.psf and HH33 of NME" in said, said
+
+
+def of_pdb(psf: Path, rename: Callable[[str, str], tuple[str, str]] = lambda residue, atom: (residue, atom)) -> str:
+    """The positions of glh.crd as a PDB file in a box of 4 nm, by the names of the psf or others."""
+    start = (lines := psf.read_text().splitlines()).index("        64 !NATOM") + 1
+    rows = ["CRYST1   40.000   40.000   40.000  90.00  90.00  90.00 P 1           1"]
+    places = app.CharmmCrdFile(str(FILES / "glh.crd")).positions.value_in_unit(unit.angstrom)
+    for number, (line, place) in enumerate(zip(lines[start : start + 64], places, strict=True), 1):
+        _, _, at, residue, atom = line.split()[:5]
+        residue, atom = rename(residue, atom)
+        rows.append(f"ATOM  {number:5d} {f' {atom}' if len(atom) < 4 else atom:<4} {residue:<4}A{int(at):4d}    " + "".join(f"{x:8.3f}" for x in place) + f"  1.00  0.00          {atom.strip('0123456789')[0]:>2}")
+    return "\n".join([*rows, "END", ""])
+
+
+def test_other_names_of_the_same_atoms_are_taken(tmp_path: Path) -> None:
+    """Hydrogens with the numbers of another program, water as GROMACS has it, forms of a residue by the name that all have."""
+    hydrogens = {"HB2": "HB1", "HB3": "HB2", "HG2": "HG1", "HG3": "HG2", "H": "HN"}
+    water = {"O": "OH2", "H1": "H1", "H2": "H2"}
+
+    def rename(residue: str, atom: str) -> tuple[str, str]:
+        return ("TIP3", water[atom]) if residue == "WAT" else ("GLUP" if residue == "GLH" else residue, hydrogens.get(atom, atom))
+
+    (tmp_path / "glh.pdb").write_text(of_pdb(FILES / "glh.psf", rename))
+    taken([*PSF[:2], str(tmp_path / "glh.pdb"), *PSF[3:5]], tmp_path / "taken")
+    said = (tmp_path / "taken/prepare.md").read_text()
+    # Two pairs of hydrogens, two of amides, twelve oxygens of water.
+    assert "18 atoms have other names in glh.pdb, which mean the same (H of GLU 2 of chain PEP is HN)" in said, said
+
+
+def test_a_molecule_may_have_another_name_and_an_amino_acid_may_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    topology(tmp_path, "5  109.5 418.4 0.0 0.0", (" 1 MET ", " 1 LIG "))
+    (tmp_path / "m.gro").write_text((tmp_path / "m.gro").read_text().replace("1MET", "1UNL"))
+    files = ["--from", str(tmp_path / "m.top"), str(tmp_path / "m.gro")]
+    taken(files, tmp_path / "ligand")
+    assert "residues have other names in m.gro (LIG is UNL), and their atoms the same" in (tmp_path / "ligand/prepare.md").read_text()
+    topology(tmp_path, "5  109.5 418.4 0.0 0.0")
+    (tmp_path / "m.gro").write_text((tmp_path / "m.gro").read_text().replace("1MET", "1ALA"))
+    assert "the names of 3 atoms of 3 are not those of" in refusal(files, tmp_path, capsys)
+
+
+def test_bonds_that_are_too_long_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A restart of AMBER has no names: the positions of the peptide from its last atom to its first."""
+    head, lines = (lines := (FILES / "glh.rst7").read_text().splitlines())[:2], lines[2:]
+    places = [line[k : k + 36] for line in lines for k in (0, 36) if line[k : k + 36].strip()]
+
+    def write(found: list[str]) -> list[str]:
+        (tmp_path / "glh.rst7").write_text("\n".join([*head, *("".join(found[k : k + 2]) for k in range(0, len(found), 2)), ""]))
+        return [*PRMTOP[:2], str(tmp_path / "glh.rst7")]
+
+    said = refusal(write([*reversed(places[:28]), *places[28:]]), tmp_path, capsys)
+    assert "glh.rst7: 8 bonds of 63 in " in said and "are longer than any bond: " in said and "nm apart, and bonds are shorter than 0.25 nm; the atoms are in another order" in said, said
+    # A molecule that the box has cut is whole by the nearest image.
+    edge = 30.0
+    x, y, z = (float(places[8][12 * k : 12 * k + 12]) for k in range(3))
+    taken(write([*places[:8], f"{x - edge:12.7f}{y + edge:12.7f}{z:12.7f}", *places[9:]]), tmp_path / "cut")
+
+
+def test_an_energy_of_atoms_that_overlap_is_a_warning(tmp_path: Path) -> None:
+    """Two molecules of water at nearly one place: every bond is what it should be."""
+    text = (FILES / "glh.rst7").read_text()
+    old, new = "   6.0000000  23.0000000   9.0000000   6.9572000  23.0000000   9.0000000\n   5.7600120", "  12.0000000  23.0000000   9.1000000  12.9572000  23.0000000   9.1000000\n  11.7600120"
+    assert old in text
+    (tmp_path / "glh.rst7").write_text(text.replace(old, new).replace("11.7600120  23.9266270   9.0000000  12", "11.7600120  23.9266270   9.1000000  12"))
+    taken([*PRMTOP[:2], str(tmp_path / "glh.rst7")], tmp_path / "taken")
+    assert "of each atom: atoms overlap" in (tmp_path / "taken/prepare.md").read_text()
+    taken(PRMTOP, tmp_path / "apart")
+    assert "atoms overlap" not in (tmp_path / "apart/prepare.md").read_text()

@@ -41,10 +41,10 @@ from ..proline import name_hydrogens
 from ..repeatable import platform
 from ..residues import TitratableForceField
 from ..words import counted, listed
-from . import coarse, structure
+from . import coarse, structure, together
 from .build import Model
 from .folder import MARKER, Folder, digest
-from .gromacs import Top, gro, has_urey_bradley, lines_of
+from .gromacs import Top, gro, has_urey_bradley, lines_of, names_of_gro
 from .job import BARRIER, ROTAMERS, between_lines, electrostatics, picoseconds, position_restraints, settling, thermostat, until
 from .names import LIPIDS
 from .options import FORMS, Options
@@ -55,6 +55,9 @@ from .water_model import Water, advice, recognised
 
 ONE_HYDROGEN = {"ASH": "asp", "GLH": "glu"}
 """Residues of AMBER with one hydrogen at their carboxyl group, and their entries."""
+
+HIGH = 1000.0
+"""kJ/mol of each atom; water has about -14, and a peptide as tleap builds it, without a minimisation, some hundreds."""
 
 
 @dataclass
@@ -68,6 +71,8 @@ class Loaded:
     why: str
     """Why these cut-offs."""
     parameters: tuple[Any, ...] = ()
+    names: tuple[together.Names, together.Names, int] | None = None
+    """Residues and atoms of both files as they call them, and how many characters of a name the coordinates have room for; none for those without names."""
     bond: Callable[[int, int], float | None] = lambda _a, _b: None
     """The length (nm) of a bond between two hydrogens of water that the file may have and its reader passes over."""
 
@@ -101,6 +106,10 @@ def take(args: argparse.Namespace, report: Report) -> tuple[Path, str]:
     loaded = load(files, args)
     if beads := coarse.beads(atom.name for atom in loaded.topology.atoms()):
         raise coarse.refused(files[0], beads)
+    if (there := len(loaded.positions)) != (wanted := loaded.topology.getNumAtoms()):
+        raise Refused(f"{files[1]} has {counted(there, 'atom')} and {files[0]} {wanted}: they do not belong together", together.WHAT_TO_DO)
+    if loaded.names is not None:
+        together.check_names(loaded.topology, *loaded.names, files, report)
     if known is not None:
         loaded.cutoffs, loaded.why = known.cutoffs, f"{known.called()} is made for it"
     vectors = loaded.topology.getPeriodicBoxVectors()
@@ -122,8 +131,7 @@ def take(args: argparse.Namespace, report: Report) -> tuple[Path, str]:
         known = _in_water(known, water, args, files[0])
     make_rigid(system, loaded.topology, loaded.bond, files[0], report)
     places = np.array(loaded.positions.value_in_unit(unit.nanometer))
-    if len(places) != system.getNumParticles():
-        raise Refused(f"{files[1]} has {counted(len(places), 'atom')} and {files[0]} {system.getNumParticles()}: they do not belong together", FORMS)
+    together.check_bonds(system, loaded.topology, places, files)
     for residue in name_hydrogens(loaded.topology, places):
         report.note(f"the hydrogens at N of {named(residue)} are named the other way round: the one that leaves with the proton is that on the side of C, as in its correction")
     model = Model(loaded.topology, places)
@@ -131,6 +139,11 @@ def take(args: argparse.Namespace, report: Report) -> tuple[Path, str]:
     if not np.isfinite(energy):
         raise Refused(f"{files[1]}: the energy of these positions is not finite", "minimise the system with the program that made it")
     report.note(f"energy {round(energy)} kJ/mol by OpenMM")
+    if energy > HIGH * len(places):
+        report.warn(
+            f"the energy of these positions is {round(energy)} kJ/mol, {energy / len(places):.0f} of each atom: atoms overlap, which the minimisation of the job may not mend; "
+            "minimise the system with the program that made it, or look whether both files belong together"
+        )
     report.note(f"{loaded.cutoffs.words()}: {loaded.why}; it is for you to change in titrate.toml if the system was made with something else")
     start = settling(args.duration or Options.duration) if _has_solute(loaded.topology) else None
     if start is not None:
@@ -277,11 +290,12 @@ def _gromacs(files: list[Path]) -> Loaded:
     for residue in top.topology.residues():  # the reader counts residues from 1; the structure has their numbers
         first = next(residue.atoms()).index
         residue.id = rows[first][:5].strip() if first < len(rows) - 1 else residue.id
-    _name_residues(top.topology, [fields[3] for name, count in top._molecules for _ in range(count) for fields in top._moleculeTypes[name].atoms])
+    called = [(fields[3], fields[4]) for name, count in top._molecules for _ in range(count) for fields in top._moleculeTypes[name].atoms]
+    _name_residues(top.topology, [residue for residue, _ in called])
     cutoffs, why = DEFAULT, "a .top does not say how, the .mdp of its runs does; 1.0 nm is GROMACS's default"
     if has_urey_bradley(top):
         cutoffs, why = CHARMM, "the angles of the .top have Urey–Bradley terms, as CHARMM's have"
-    return Loaded(top.topology, top, places * unit.nanometer, cutoffs, why)
+    return Loaded(top.topology, top, places * unit.nanometer, cutoffs, why, names=(called, names_of_gro(rows[: len(places)]), 5))
 
 
 BOTH_PROTONS = {"HSP": "HIP", "HISH": "HIP"}
@@ -297,12 +311,21 @@ def _name_residues(topology: Any, names: list[str]) -> None:
             residue.name = BOTH_PROTONS.get(name, name)
 
 
-def _psf_names(path: Path) -> list[str]:
-    """The names of residues that a psf has, one for each atom: number, segment, number of the residue, its name, …"""
+def _psf_names(path: Path) -> together.Names:
+    """Residues and atoms of a psf, one line for each atom: number, segment, number of the residue, its name, name of the atom, …"""
     lines = path.read_text().splitlines()
     start = next(number for number, line in enumerate(lines) if "!NATOM" in line)
     count = int(lines[start].split()[0])
-    return [line.split()[3] for line in lines[start + 1 : start + 1 + count]]
+    return [(words[3], words[4]) for words in map(str.split, lines[start + 1 : start + 1 + count])]
+
+
+def _pdb_names(path: Path, count: int) -> together.Names:
+    """Residues and atoms of the first model of a PDB file as it calls them, which OpenMM's reader does not. Raises `Refused` where it has other records than the `count` that were read."""
+    model = re.split(r"^ENDMDL", path.read_text(encoding="utf-8", errors="replace"), maxsplit=1, flags=re.MULTILINE)[0]
+    found = [(line[17:21].strip(), line[12:16].strip()) for line in model.splitlines() if line[:6] in ("ATOM  ", "HETATM")]
+    if len(found) != count:
+        raise Refused(f"{path}: has {counted(len(found), 'record')} of atoms, of which OpenMM takes {count}: some are alternate places, or there twice", "write each atom once, in the order of the psf")
+    return found
 
 
 def _charmm(files: list[Path], args: argparse.Namespace) -> Loaded:
@@ -324,8 +347,14 @@ def _charmm(files: list[Path], args: argparse.Namespace) -> Loaded:
         return None if found is None else found.req / 10
 
     topology = psf.topology  # made anew whenever the box changes
-    _name_residues(topology, _psf_names(files[0]))
-    return Loaded(topology, psf, coordinates.positions, CHARMM, "a psf is of CHARMM, whose force fields were made so", (parameters,), bond)
+    called = _psf_names(files[0])
+    _name_residues(topology, [residue for residue, _ in called])
+    if reader is app.PDBFile:
+        theirs, width = _pdb_names(files[1], len(coordinates.positions)), 4
+    else:
+        theirs = list(zip(coordinates.resname, coordinates.attype, strict=True))
+        width = max(4, *(len(name) for pair in theirs for name in pair))  # eight where the file is in the extended format
+    return Loaded(topology, psf, coordinates.positions, CHARMM, "a psf is of CHARMM, whose force fields were made so", (parameters,), (called, theirs, width), bond)
 
 
 def _has_solute(topology: Any) -> bool:

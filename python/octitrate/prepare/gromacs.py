@@ -67,6 +67,11 @@ def has_urey_bradley(top: Any) -> bool:
     return any(float(fields[7]) != 0.0 for fields in [*types, *own] if len(fields) > 7)
 
 
+def names_of_gro(rows: list[str]) -> list[tuple[str, str]]:
+    """Residue and name of every atom, of the lines of atoms of a `.gro` file: columns 6 to 10 and 11 to 15."""
+    return [(row[5:10].strip(), row[10:15].strip()) for row in rows]
+
+
 def gro(path: Path) -> tuple[np.ndarray, Any]:
     """Positions (nm, one row for each atom) and box vectors of a `.gro` file with any number of decimals, which the distance of two decimal points tells:
     `final.gro` of octitrate has six, and the reader of OpenMM takes three alone.
