@@ -157,6 +157,11 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
         r"HOH, 1 molecule \(302 of chain A\): left out, as asked\n(.*\n)*1 molecule of water of the crystal is kept",
     ),
     "one molecule of water": (lambda t: t + hetero("HOH", "O", "O", (-3.5, 0.0, 0.0)), {}, "1 molecule of water of the crystal is kept"),
+    "water of a model with an extra point, and at two places": (
+        lambda t: t + hetero("OPC", "O", "O", (-3.5, 0.0, 0.0)) + hetero("OPC", "EPW", "", (-3.4, 0.0, 0.0)) + "".join(hetero("WAT", "O", "O", (-3.5, 3.5, z), 201).replace(" O    WAT", f" O   {m}WAT") for z, m in ((0.0, "A"), (1.0, "B"))),
+        {},
+        "2 molecules of water of the crystal are kept",
+    ),
     "no occupancies": (lambda t: t.replace("  1.00  0.00", "  0.00  0.00"), {}, "the file has no occupancies: all of them are 0"),
     "ends of the sequence": (
         lambda t: SEQUENCE.replace("ALA GLU GLY", "MET ALA GLU GLY") + "".join(r[:12] + r[12:20].lower() + r[20:] for r in LINES(t, True)),

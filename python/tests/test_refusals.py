@@ -122,6 +122,9 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "amide of CHARMM": (lambda t: _charmm_amide(t, "NT"), "GLY 8 of chain A has atoms that GLY does not have: NT\n", "behind it, named NH2, in which NT is N$"),
     "lipid": (lambda t: t + _carbons("PCW", 30), "PCW 300 of chain A: a lipid, a detergent or a part of one", "--drop PCW leaves it out; the box here is one of water: .* taken with --from"),
     "membrane of OPM": (lambda t: t + hetero("DUM", "N", "N", FAR) + hetero("DUM", "O", "O", (60.0, 60.0, 30.0), 201), r"DUM 200 of chain A, 201 of chain A: marks of the faces of a membrane \(OPM\)", "--drop DUM leaves them out"),
+    "a ligand that is called as water": (
+        lambda t: t + "".join(hetero("OPC", n, n[0], (60.0 + x, 60, 60)) for n, x in (("P1", 0.0), ("N1", 1.6), ("C1", 3.0), ("O1", 4.4))), "OPC 200 of chain A: a ligand of 4 heavy atoms", "^--drop OPC leaves it out$",
+    ),
     "DNA of AMBER": (lambda t: t + moved(_carbons("DA5", 3).replace("C1 ", "C1'"), "B", 0.0), "DA 300 of chain B: DNA", "--chains A takes the protein alone, --drop DA"),
     "RNA of CHARMM": (lambda t: t + moved(_carbons("URA", 3).replace("C1 ", "C1'").replace("C2 ", "O2'"), "B", 0.0), "U 300 of chain B: RNA", "--drop U "),
     "sugar of CHARMM": (lambda t: t + "".join(r[:17] + "BGLC" + r[21:] for r in _carbons("BGL", 3).splitlines(True)), "BGLC 300 of chain A: a sugar", "--drop BGLC"),

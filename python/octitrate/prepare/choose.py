@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ..errors import Refused
+from ..ions import ELEMENTS
 from ..words import counted, listed
 from . import names
 from .entry import Atom, Entry, Residue, distance
@@ -68,7 +69,7 @@ def standard_names(residues: list[Residue], report: Report) -> None:
             residue.name = known
         elif residue.has("C1'") or residue.has("C1*"):
             residue.name = names.nucleotide(residue.name, residue.has("O2'") or residue.has("O2*"))
-        elif residue.name in names.WATER:
+        elif residue.name in names.WATER and _is_water(residue):
             residue.name = "HOH"
             for atom in residue.atoms:
                 atom.name = "O" if atom.element == "O" else atom.name
@@ -80,6 +81,12 @@ def standard_names(residues: list[Residue], report: Report) -> None:
         report.note(f"selenomethionine becomes methionine: {listed(replaced)}")
     if renamed:
         report.note("names of other programs for what the PDB calls otherwise: " + listed([f"{count} {what}" for what, count in renamed.items()]))
+
+
+def _is_water(residue: Residue) -> bool:
+    """Whether its heavy atoms are an oxygen, at one place or several: ligands may be called as a model of water is. Extra points of such models are of no element."""
+    heavy = {(atom.name, atom.element) for atom in residue.atoms if atom.element not in HYDROGEN and atom.element.capitalize() in ELEMENTS}
+    return [element for _, element in heavy] == ["O"]
 
 
 def no_hydrogens(residues: list[Residue], report: Report) -> list[Residue]:
