@@ -213,6 +213,7 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     ),
     "cap of GROMACS": (_capped, {}, "no heavy atom of the protein is missing"),
     "ligand dropped": (lambda t: t + hetero("XYZ", "C1", "C", (60, 60, 60)), {"drop": ["XYZ"]}, r"XYZ, 1 molecule \(200 of chain A\): left out, as asked"),
+    "ligand of a docking program dropped": (lambda t: t + "".join(hetero("LIG", e, e, (60.0 + 1.4 * k, 60, 60), 1, "B") for k, e in enumerate("CCCO")), {"drop": ["LIG"]}, r"LIG, 1 molecule \(1 of chain B\): left out, as asked"),
     "additive": (lambda t: t + hetero("SO4", "S", "S", (60, 60, 60)), {}, r"SO4 \(sulfate\), 1 molecule .* it comes from the crystallisation"),
     "one of two chains": (lambda t: t + moved(t, "B", 40.0), {"chains": ["B"]}, "chain B, as asked, of A"),
     "mutation": (lambda t: t, {"mutate": ["A:K4E"]}, "LYS 4 of chain A becomes GLU"),

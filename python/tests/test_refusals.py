@@ -122,6 +122,8 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "amide of CHARMM": (lambda t: _charmm_amide(t, "NT"), "GLY 8 of chain A has atoms that GLY does not have: NT\n", "behind it, named NH2, in which NT is N$"),
     "lipid": (lambda t: t + _carbons("PCW", 30), "PCW 300 of chain A: a lipid, a detergent or a part of one", "--drop PCW leaves it out; the box here is one of water: .* taken with --from"),
     "membrane of OPM": (lambda t: t + hetero("DUM", "N", "N", FAR) + hetero("DUM", "O", "O", (60.0, 60.0, 30.0), 201), r"DUM 200 of chain A, 201 of chain A: marks of the faces of a membrane \(OPM\)", "--drop DUM leaves them out"),
+    "a ligand whose atoms have one name": (lambda t: t + "".join(hetero("LIG", e, e, (60.0 + 1.4 * k, 60, 60), 1, "B") for k, e in enumerate("CCCO")), "LIG 1 of chain B: a ligand of 4 heavy atoms", "^--drop LIG leaves it out$"),
+    "a modified amino acid with an atom twice": (lambda t: renamed("".join(r + (f"{r[:30]}{float(r[30:38]) + 0.7:8.3f}{r[38:]}" if r[12:16] == " CB " and int(r[22:26]) == 5 else "") for r in t.splitlines(True)), 5, "QQQ"), "atom CB of QQQ 5 of chain A is there twice", "alternate"),
     "a ligand that is called as water": (
         lambda t: t + "".join(hetero("OPC", n, n[0], (60.0 + x, 60, 60)) for n, x in (("P1", 0.0), ("N1", 1.6), ("C1", 3.0), ("O1", 4.4))), "OPC 200 of chain A: a ligand of 4 heavy atoms", "^--drop OPC leaves it out$",
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ..errors import Refused
-from ..ions import ELEMENTS
+from ..ions import ELEMENTS, METALS, SALT
 from ..words import counted, listed
 from . import names
 from .entry import Atom, Entry, Residue, distance
@@ -185,11 +185,11 @@ def _rank(atom: Atom, best: str) -> tuple[bool, bool, float]:
 def _mark_repeats(residues: list[Residue], report: Report) -> None:
     """Where atoms of a residue come again without marks of alternates: those at one place are one, and those whose occupancies make up a whole are alternates, which get marks.
 
-    Raises `Refused` for others.
+    Raises `Refused` for others. Ligands may have atoms of one name, as docking programs write them: what is prepared has none of their atoms.
     """
     once, marked = [], []
     for residue in residues:
-        if any(atom.altloc for atom in residue.atoms):
+        if any(atom.altloc for atom in residue.atoms) or not _is_prepared(residue):
             continue
         by_name: dict[str, list[Atom]] = defaultdict(list)
         for atom in residue.atoms:
@@ -214,6 +214,14 @@ def _mark_repeats(residues: list[Residue], report: Report) -> None:
         report.note(f"{counted(len(once), 'residue')} {'has' if len(once) == 1 else 'have'} atoms more than once at the same place, which are taken once: {listed(once, 6)}")
     if marked:
         report.note(f"{counted(len(marked), 'residue')} {'has' if len(marked) == 1 else 'have'} atoms at several places without marks, whose occupancies are those of alternates: {listed(marked, 6)}")
+
+
+def _is_prepared(residue: Residue) -> bool:
+    """Whether atoms of a residue may be taken: those of amino acids, also modified ones, which can be mutated, and of caps, water and ions."""
+    if residue.name in names.SIDE_CHAINS or residue.name in names.CAPS or residue.name in METALS or residue.name in SALT or residue.name in ("HOH", *names.MODIFIED, *names.D_FORMS):
+        return True
+    n, alpha, carbon = (residue.atom(name) for name in ("N", "CA", "C"))
+    return n is not None and alpha is not None and carbon is not None and distance(n.position, alpha.position) < BONDED and distance(alpha.position, carbon.position) < BONDED
 
 
 def _one_name(residues: list[Residue], report: Report) -> list[Residue]:
