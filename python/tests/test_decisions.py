@@ -114,6 +114,25 @@ def _zinc(text: str) -> str:
     return text + hetero("ZN2", "ZN", "ZN", (x + 2.0, y, z))
 
 
+def _thiolate(text: str) -> str:
+    """A haem in little, whose iron is 2.3 Å from the sulfur of a cysteine in the place of SER 7, as in a cytochrome P450: no other atom of it is near."""
+    text = renamed(text, 7, "CYS").replace(" OG  CYS", " SG  CYS")
+    text = "".join(r[:76] + " S" + r[78:] if r[12:16] == " SG " else r for r in LINES(text, True))
+    x, y, z = next((float(r[30:38]), float(r[38:46]), float(r[46:54])) for r in LINES(text) if r[12:16] == " SG ")
+    return text + hetero("HEM", "FE", "FE", (x, y, z + 2.3)) + "".join(hetero("HEM", name, "N", (x + a, y + b, z + 2.5)) for name, a, b in (("NA", 2, 0), ("NB", 0, 2), ("NC", -2, 0), ("ND", 0, -2)))
+
+
+def _held(text: str) -> str:
+    """Sodium between both oxygens of GLU 2, and another far away."""
+    ends = [tuple(float(r[k : k + 8]) for k in (30, 38, 46)) for r in LINES(text) if int(r[22:26]) == 2 and r[12:16].strip() in ("CD", "OE1", "OE2")]
+    carbon, *oxygens = ends
+    middle = [sum(o[k] for o in oxygens) / 2 for k in range(3)]
+    away = [m - c for m, c in zip(middle, carbon, strict=True)]
+    norm = sum(a * a for a in away) ** 0.5
+    x, y, z = (m + 2.1 * a / norm for m, a in zip(middle, away, strict=True))
+    return text + hetero("NA", "NA", "NA", (x, y, z)) + hetero("NA", "NA", "NA", (60, 60, 60), 201)
+
+
 def _four_zincs(text: str) -> str:
     return _zinc(text) + "".join(hetero("ZN", "ZN", "ZN", (x, 15, 15), number, chain) for x, number, chain in ((0, 201, "A"), (8, 202, "A"), (16, 201, "a")))
 
@@ -148,6 +167,9 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "OXT inside a chain": (_oxt_inside, {}, "LYS 4 of chain A has an OXT though ASP 5 of chain A is bonded to it: OXT is left out"),
     "elements of names": (_elements_of_names, {}, "no heavy atom of the protein is missing"),
     "metal of CHARMM dropped": (_zinc, {"drop": ["ZN2"]}, r"ZN, 1 molecule \(200 of chain A\): left out, as asked\n(.*\n)*ZN was held by HIS 6 of chain A, which is prepared without it"),
+    "iron of a haem on sulfur": (_thiolate, {"drop": ["HEM"]}, "HEM was bonded to CYS 7 of chain A, which is prepared without it"),
+    "sodium that is held": (_held, {}, r"NA \(an ion of the salt\), 2 molecules .*: left out(.*\n)*1 ion of the salt was held by the protein, which is prepared without it: NA 200 of chain A by GLU 2 of chain A; --keep 'A:NA 200' keeps it"),
+    "sodium kept": (_held, {"keep": ["A:NA 200"]}, "NA 200 of chain A is kept as a charged sphere of the force field, held by GLU 2 of chain A"),
     "metal kept": (_zinc, {"keep": ["ZN"], "force_field": "ff19SB"}, r"ZN 200 of chain A is kept .*held by HIS 6 of chain A: .*built with all its protons, acids, histidines and cysteines that hold"),
     "metals by numbers": (_four_zincs, {"drop": ["A:zn 201", "ZN 202"], "keep": ["ZN2 200", "a:ZN"], "force_field": "ff19SB"}, r"ZN, 2 molecules \(201 of chain A, 202 of chain A\): left out, as asked\nZN 200 of chain A is kept .*\nZN 201 of chain a is kept "),
     "all metals but one": (_four_zincs, {"drop": ["ZN"], "keep": ["A:ZN 200"], "force_field": "ff19SB"}, r"ZN, 3 molecules \(201 of chain A, 202 of chain A, 201 of chain a\): left out, as asked\nZN 200 of chain A is kept "),
@@ -251,6 +273,7 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "capped ends": (lambda t: t, {"ends": "capped"}, r"GLY 8 of chain A is the last residue there is, as asked: capped \(NME\)"),
 }
 BUILT = {
+    "iron of a haem on sulfur": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "CYS", "ZGLY"],
     "selenomethionine and methionine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "MET", "ZGLY"],
     "selenomethionine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "MET", "ZGLY"],
     "gap with caps": ["ALA", "GL3", "GLY", "NME", "ACE", "AS3", "HIP", "SER", "ZGLY"],

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..errors import Refused
-from ..ions import ELEMENTS, METALS, SALT
+from ..ions import ELEMENTS, METALS, SALT, element_of_ion
 from ..words import counted, listed
 from . import names
 from .chains import PEPTIDE, bonded
@@ -27,7 +27,13 @@ BOND = 0.22
 MEMBRANE = "the box here is one of water: a protein in its membrane is built elsewhere and taken with --from"
 
 COORDINATION = 0.28
-"""nm; atoms that hold a metal are nearer (Ca–O 0.24, with its spread)."""
+"""nm; atoms that hold a metal are nearer (Fe–S 0.23, Ca–O 0.24, with its spread), also one inside a molecule, such as the iron of a haem."""
+
+METALLIC = frozenset(element_of_ion(name).upper() for name in METALS)
+"""Elements of metals."""
+
+HELD = {"NA": 0.28, "K": 0.33, "CL": 0.34, "BR": 0.36, "I": 0.38, "F": 0.30}
+"""nm, by the element; N, O and S that hold an ion of a salt are nearer (Na–O 0.24, K–O 0.28, Cl–N 0.32). One alone may lie beside any ion of the solution: two or more hold it."""
 
 
 _FORM = re.compile(rf"((?P<chain>[^:]*):)?(?P<name>\S+)(\s+{NUMBER})?", re.IGNORECASE)
@@ -102,6 +108,7 @@ def sort_out(residues: list[Residue], options: Options, knows_ion: Callable[[str
         raise _refusal(problems, protein, options, knows_ion)
     for (name, asked), group in left_out.items():
         _say(name, group, protein, asked, report)
+    _say_held([residue for group in left_out.values() for residue in group if _is_salt(residue)], protein, knows_ion, report)
     for ion in kept.ions:
         holders = _neighbours(ion, protein, COORDINATION)
         report.warn(
@@ -142,16 +149,37 @@ def _neighbours(residue: Residue, protein: list[Residue], reach: float) -> list[
     ]
 
 
+def _bonded(residue: Residue, protein: list[Residue]) -> list[str]:
+    """Residues of the protein that are bonded to a molecule, or hold a metal in it. Ions of a salt and marks of a membrane are bonded to nothing."""
+    if residue.name == names.MARKS or _is_salt(residue):
+        return []
+    reach = [(atom, COORDINATION if residue.name in METALS or atom.element in METALLIC else BOND) for atom in residue.atoms]
+    return [str(other) for other in protein if any(distance(a.position, b.position) < far for a, far in reach for b in other.atoms)]
+
+
+def _say_held(salt: list[Residue], protein: list[Residue], knows_ion: Callable[[str], bool], report: Report) -> None:
+    """Warns of ions of the salt that are left out though the protein held them at a place of their own."""
+    held: list[str] = []
+    known: list[Residue] = []
+    for ion in salt:
+        reach = HELD.get(element_of_ion(ion.name).upper(), 0.0)
+        by = [other for other in protein for atom in other.atoms if atom.element in ("N", "O", "S") and distance(atom.position, ion.atoms[0].position) < reach]
+        if len(by) > 1:
+            held.append(f"{ion} by {listed(list(dict.fromkeys(map(str, by))))}")
+            known += [ion] if knows_ion(ion.name) else []
+    if held:
+        way = f"; --keep '{known[0].chain + ':' if known[0].chain else ''}{known[0].name} {known[0].number}{known[0].insertion}' keeps {'it' if len(held) == 1 else 'the first'}" if known else ""
+        report.warn(f"{counted(len(held), 'ion')} of the salt {'was' if len(held) == 1 else 'were'} held by the protein, which is prepared without {'it' if len(held) == 1 else 'them'}: {listed(held, 6)}{way}")
+
+
 def _say(name: str, group: list[Residue], protein: list[Residue], asked: bool, report: Report) -> None:
     what = names.ADDITIVES.get(name) or ("an ion of the salt" if _is_salt(group[0]) else "")
     why = "as asked" if asked else "the salt of the box takes its place" if _is_salt(group[0]) else "it comes from the crystallisation"
     places = listed([residue.place for residue in group], 6)
     report.note(f"{name}{f' ({what})' if what else ''}, {counted(len(group), 'molecule')} ({places}): left out, {why}")
-    is_metal = name in METALS
-    reach = COORDINATION if is_metal else BOND if len(group[0].atoms) > 1 and name != names.MARKS else 0.0
-    bonded = dict.fromkeys(line for residue in group for line in _neighbours(residue, protein, reach))
+    bonded = dict.fromkeys(line for residue in group for line in _bonded(residue, protein))
     if bonded:
-        report.warn(f"{name} was {'held by' if is_metal else 'bonded to'} {listed(list(bonded))}, which {'is' if len(bonded) == 1 else 'are'} prepared without it")
+        report.warn(f"{name} was {'held by' if name in METALS else 'bonded to'} {listed(list(bonded))}, which {'is' if len(bonded) == 1 else 'are'} prepared without it")
 
 
 def _refusal(
@@ -172,7 +200,7 @@ def _refusal(
         if name in names.NUCLEOTIDES:
             lines.append(f"{name} {places}: {names.NUCLEOTIDES[name]}, which is not prepared")
         elif name in names.SUGARS:
-            at = listed(sorted({line for residue in group for line in _neighbours(residue, protein, BOND)}), 4)
+            at = listed(sorted({line for residue in group for line in _bonded(residue, protein)}), 4)
             lines.append(f"{name} {places}: a sugar" + (f" of a glycan at {at}" if at else ""))
             helps.append(f"--drop {name} prepares the protein without it")
         elif name == "NH2":
@@ -189,7 +217,7 @@ def _refusal(
         elif name == names.MARKS:
             lines.append(f"{name} {places}: marks of the faces of a membrane (OPM)")
             helps += [f"--drop {name} leaves them out", MEMBRANE]
-        elif name in names.LIPIDS | names.LIPIDS_OF_PDB and not METALS.keys() & {atom.element for atom in first.atoms}:
+        elif name in names.LIPIDS | names.LIPIDS_OF_PDB and not METALLIC & {atom.element for atom in first.atoms}:
             lines.append(f"{name} {places}: a lipid, a detergent or a part of one")
             helps += [f"--drop {name} leaves it out", MEMBRANE]
         elif (name in names.MODIFIED or first.has("N", "CA", "C")) and (inside := [one for one in group if _is_in_chain(one, amino)]):
@@ -205,9 +233,9 @@ def _refusal(
             lines.append(f"{name} {places}: a part of the chain that is no single amino acid, bonded to {listed(joined)}")
             helps.append(f"--drop {name} leaves it out, and --gaps cap ends the chain on both sides of it")
         else:
-            near = listed(_neighbours(first, protein, BOND), 3)
+            near = listed(_bonded(first, protein), 3)
             bond = f", bonded to {near}" if near else ""
-            metals = listed(sorted({atom.element for atom in first.atoms} & METALS.keys()), 3)
+            metals = listed(sorted({atom.element for atom in first.atoms} & METALLIC), 3)
             holds = f" around {metals.capitalize()}" if metals else ""
             lines.append(f"{name} {places}: a ligand of {counted(len(first.atoms), 'heavy atom')}{holds}{bond}")
             helps.append(f"--drop {name} leaves it out")
