@@ -172,6 +172,11 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "sodium kept": (_held, {"keep": ["A:NA 200"]}, "NA 200 of chain A is kept as a charged sphere of the force field, held by GLU 2 of chain A"),
     "metal kept": (_zinc, {"keep": ["ZN"], "force_field": "ff19SB"}, r"ZN 200 of chain A is kept .*held by HIS 6 of chain A: .*built with all its protons, acids, histidines and cysteines that hold"),
     "metals by numbers": (_four_zincs, {"drop": ["A:zn 201", "ZN 202"], "keep": ["ZN2 200", "a:ZN"], "force_field": "ff19SB"}, r"ZN, 2 molecules \(201 of chain A, 202 of chain A\): left out, as asked\nZN 200 of chain A is kept .*\nZN 201 of chain a is kept "),
+    "a metal and water of another chain": (
+        lambda t: _zinc(t).replace("ZN2 A", "ZN2 B") + moved(_zinc(t), "B", 40.0) + hetero("HOH", "O", "O", (-3.5, 0.0, 0.0), 301, "B") + hetero("HOH", "O", "O", (36.5, 0.0, 0.0), 302, "B"),
+        {"chains": ["A"], "drop": ["ZN2"]},
+        r"bonded to both: ZN 200 of chain B, 1 molecule of water\n(.*\n)*ZN, 1 molecule \(200 of chain B\): left out, as asked\nZN was held by HIS 6 of chain A(.*\n)*1 molecule of water of the crystal is kept",
+    ),
     "all metals but one": (_four_zincs, {"drop": ["ZN"], "keep": ["A:ZN 200"], "force_field": "ff19SB"}, r"ZN, 3 molecules \(201 of chain A, 202 of chain A, 201 of chain a\): left out, as asked\nZN 200 of chain A is kept "),
     "a molecule of water": (
         lambda t: t + hetero("HOH", "O", "O", (-3.5, 0.0, 0.0), 301) + hetero("HOH", "O", "O", (-3.5, 3.5, 0.0), 302),

@@ -5,7 +5,11 @@ Nothing is built here. Every choice is noted; what cannot be chosen without the 
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
 
 from ..errors import Refused
 from ..ions import ELEMENTS, METALS, SALT
@@ -22,6 +26,12 @@ HYDROGEN = ("H", "D")
 BONDED = 0.21
 """nm; heavy atoms of an amino acid that are bonded are nearer (C–S 0.18), those two bonds apart farther (0.23)."""
 
+
+NEAR = 0.5
+"""nm; molecules nearer to a chain are prepared with it."""
+
+BONDED_TO_METAL = 0.28
+"""nm; atoms that hold a metal are nearer."""
 
 SAME_PLACE = 0.0005
 """nm; atoms of one name that are nearer are one atom that the file has twice: half of its last digit."""
@@ -279,8 +289,7 @@ def chains(entry: Entry, residues: list[Residue], options: Options, report: Repo
     if not proteins:
         raise Refused(f"{entry.path}: there is no protein: {_contents(residues)}", "give a structure with amino acids")
     wanted = _wanted(entry, proteins, options, report)
-    inside = [residue for residue in residues if residue.chain in wanted]
-    atoms = [atom.position for residue in inside for atom in residue.atoms]
+    places = _places(residue for residue in residues if residue.chain in wanted)
     others = [residue for residue in residues if residue.chain not in wanted and residue.chain not in proteins]
     if options.chains and options.chains != ["all"]:
         nucleic = [residue for residue in others if residue.name in names.NUCLEOTIDES]
@@ -288,8 +297,26 @@ def chains(entry: Entry, residues: list[Residue], options: Options, report: Repo
         for chain in dict.fromkeys(residue.chain for residue in nucleic):
             here = [residue for residue in nucleic if residue.chain == chain]
             report.note(f"chain {chain or '(blank)'} is {names.NUCLEOTIDES[here[0].name]} ({counted(len(here), 'residue')}) and was not asked for: left out")
-    near = {id(residue) for residue in others if len(wanted) == len(proteins) or _is_near(residue, atoms)}
-    return [residue for residue in residues if residue.chain in wanted or id(residue) in near]
+    near = {id(residue) for residue in others if len(wanted) == len(proteins) or _nearest(residue, places) < NEAR}
+    held = _held(residues, wanted, proteins.keys() - wanted, report)
+    return [residue for residue in residues if residue.chain in wanted or id(residue) in near | held]
+
+
+def _held(residues: list[Residue], wanted: set[str], unwanted: set[str], report: Report) -> set[int]:
+    """Molecules that the file gives to protein chains which are not prepared, and that lie at those which are: nearer to these, or bonded to both."""
+    amino = [residue for residue in residues if residue.name in names.SIDE_CHAINS]
+    ours, theirs = (_places(residue for residue in amino if residue.chain in chains) for chains in (wanted, unwanted))
+    held = []
+    for residue in residues:
+        if residue.chain in unwanted and residue.name not in names.SIDE_CHAINS and residue.name not in names.NUCLEOTIDES:
+            here, there = _nearest(residue, ours), _nearest(residue, theirs)
+            if here < NEAR and (here < there or here < (BONDED_TO_METAL if residue.name in METALS else BONDED)):
+                held.append(residue)
+    if held:
+        water = sum(residue.name == "HOH" for residue in held)
+        what = [str(residue) for residue in held if residue.name != "HOH"] + ([f"{counted(water, 'molecule')} of water"] if water else [])
+        report.note(f"taken, because nearer to what is prepared than to the chains that the file gives them to, or bonded to both: {listed(what)}")
+    return {id(residue) for residue in held}
 
 
 def _wanted(entry: Entry, proteins: dict[str, list[str]], options: Options, report: Report) -> set[str]:
@@ -329,8 +356,14 @@ def _copies(entry: Entry, proteins: dict[str, list[str]]) -> list[list[str]]:
     return list(groups.values())
 
 
-def _is_near(residue: Residue, atoms: list[tuple[float, float, float]], reach: float = 0.5) -> bool:
-    return any(distance(atom.position, other) < reach for atom in residue.atoms for other in atoms)
+def _places(residues: Iterable[Residue]) -> np.ndarray:
+    """Positions of all atoms (nm), one row for each."""
+    return np.array([atom.position for residue in residues for atom in residue.atoms]).reshape(-1, 3)
+
+
+def _nearest(residue: Residue, places: np.ndarray) -> float:
+    """The distance (nm) of a residue from the nearest of these places; infinite if there are none."""
+    return min((float(np.linalg.norm(places - atom.position, axis=1).min(initial=np.inf)) for atom in residue.atoms), default=math.inf)
 
 
 def _contents(residues: list[Residue]) -> str:
