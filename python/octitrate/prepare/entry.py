@@ -101,6 +101,8 @@ class Entry:
     """Chains of each biological unit (REMARK 350)."""
     bridges: list[tuple[Place, Place]] = field(default_factory=list)
     """Disulfides that the file names (SSBOND): where both cysteines stand."""
+    parents: dict[str, str] = field(default_factory=dict)
+    """What modified amino acids were made from, by their names (MODRES)."""
 
 
 def distance(a: Position, b: Position) -> float:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from ..errors import Refused
 from ..ions import ELEMENTS, METALS, SALT, element_of_ion
@@ -72,10 +73,10 @@ class Kept:
     waters: list[Residue]
 
 
-def sort_out(residues: list[Residue], options: Options, knows_ion: Callable[[str], bool], report: Report) -> Kept:
+def sort_out(residues: list[Residue], options: Options, knows_ion: Callable[[str], bool], report: Report, parents: Mapping[str, str] = MappingProxyType({})) -> Kept:
     """Divides residues into protein, ions and water, and refuses what remains.
 
-    `knows_ion` says whether the force field has parameters for an ion of this name.
+    `knows_ion` says whether the force field has parameters for an ion of this name, `parents` what modified amino acids were made from by the file.
     """
     drop, keep = ([Wanted.of(text) for text in texts] for texts in (options.drop, options.keep))
     if absent := [one for one in (*drop, *keep) if not any(map(one.fits, residues))]:
@@ -105,7 +106,7 @@ def sort_out(residues: list[Residue], options: Options, knows_ion: Callable[[str
         else:
             problems[residue.name].append(residue)
     if problems:
-        raise _refusal(problems, protein, options, knows_ion)
+        raise _refusal(problems, protein, options, knows_ion, parents)
     for (name, asked), group in left_out.items():
         _say(name, group, protein, asked, report)
     _say_held([residue for group in left_out.values() for residue in group if _is_salt(residue)], protein, knows_ion, report)
@@ -183,7 +184,7 @@ def _say(name: str, group: list[Residue], protein: list[Residue], asked: bool, r
 
 
 def _refusal(
-    problems: dict[str, list[Residue]], protein: list[Residue], options: Options, knows_ion: Callable[[str], bool]
+    problems: dict[str, list[Residue]], protein: list[Residue], options: Options, knows_ion: Callable[[str], bool], parents: Mapping[str, str]
 ) -> Refused:
     """One message for everything that is not known."""
     amino = [*protein, *(residue for group in problems.values() for residue in group if residue.has("N", "CA", "C"))]
@@ -222,11 +223,13 @@ def _refusal(
             helps += [f"--drop {name} leaves it out", MEMBRANE]
         elif (name in names.MODIFIED or first.has("N", "CA", "C")) and (inside := [one for one in group if _is_in_chain(one, amino)]):
             d = names.D_FORMS.get(name, "")
-            what, parent = names.MODIFIED.get(name, (f"D-{d}" if d else "an amino acid that the force field does not know", d))
+            of_file = "" if d else parents.get(name, "")
+            unknown_one = "an amino acid that the force field does not know" + (f", made from {of_file}" if of_file else "")
+            what, parent = names.MODIFIED.get(name, (f"D-{d}" if d else unknown_one, d or of_file))
             lines.append(f"{name} {places}: {what}")
             to = parent or "ALA"
             mutations = ",".join(f"{one.chain}:{name}{one.number}{one.insertion}{to}" for one in inside[:12])
-            helps.append(f"--mutate {mutations} builds {'L-' if d else ''}{to} in its place" + (f"; called {d} in the file it stays D" if d else ""))
+            helps.append(f"--mutate {mutations} builds {'L-' if d else ''}{to} in its place" + (f"; called {d} in the file it stays D" if d else "") + ("" if parent else f", which is the smallest: the file does not say what {name} was made from (MODRES)"))
             if len(inside) < len(group):
                 helps.append(f"--drop {name} leaves out those that are bonded to no other amino acid, too")
         elif joined := _joins(first, protein):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..errors import Refused
 from ..words import listed, named_all
 from . import names
-from .chains import BRIDGE
+from .chains import BRIDGE, bonded
 from .chirality import is_d
 from .entry import Residue, distance
 from .numbers import NUMBER, in_file
@@ -19,6 +19,9 @@ from .report import Report
 _TO = "|".join(sorted(names.SIDE_CHAINS)) + "|[" + "".join(names.LETTERS) + "]"
 _FORM = re.compile(rf"(?P<old>[A-Z]|[A-Z0-9]{{3}}|[A-Z0-9]{{3}}[A-Z]){NUMBER}(?P<new>{_TO})")
 
+
+AMIDE = 0.17
+"""nm; a carbon that is bonded to nitrogen is nearer (0.133 in an amide, 0.147 elsewhere)."""
 
 OTHERWISE_BONDED = ("PCA", "IAS")
 """Modified amino acids with other bonds between the atoms that have the names of the one that they were made from."""
@@ -65,6 +68,11 @@ def mutate(residues: list[Residue], options: Options, report: Report) -> None:
         if asked.old not in (residue.name, residue.original):
             raise _unlike(text, asked, residue, amino)
         report.note(f"{residue} becomes {asked.new}")
+        if options.ends != "capped" and _is_blocked(residue, asked.new, amino):
+            report.warn(
+                f"the amino end of {residue} is an amide, which is neutral; as {asked.new} it is a free end, charged, which may titrate: "
+                "--ends capped puts a neutral cap there, and on all other ends"
+            )
         stays = _stays(residue, asked.new)
         if "SG" not in stays:
             parted += [(other, str(residue)) for other in amino if other is not residue and _are_bridged(residue, other)]
@@ -84,6 +92,16 @@ def _stays(residue: Residue, new: str) -> tuple[str, ...]:
         return backbone
     is_its_own = names.MODIFIED.get(residue.name, ("", ""))[1] == new and residue.name not in OTHERWISE_BONDED
     return (*backbone, *(names.SIDE_CHAINS[new] if is_its_own else ("CB",)))
+
+
+def _is_blocked(residue: Residue, new: str, amino: list[Residue]) -> bool:
+    """Whether the nitrogen of a first residue is an amide by a group that the mutation takes away, as in pyroglutamic acid, formylmethionine and acetylserine."""
+    nitrogen = residue.atom("N")
+    if nitrogen is None or any(bonded(other, residue) for other in amino if other is not residue):
+        return False
+    ring = ("CA", "CD") if new == "PRO" else ("CA",)
+    groups = [atom for atom in residue.atoms if atom.element == "C" and atom.name not in ring and distance(atom.position, nitrogen.position) < AMIDE]
+    return residue.name in names.BLOCKED or bool(groups)
 
 
 def _are_bridged(a: Residue, b: Residue) -> bool:

@@ -52,11 +52,11 @@ LETTERS = {
 SAME = {
     "HID": "HIS", "HIE": "HIS", "HIP": "HIS", "HSD": "HIS", "HSE": "HIS", "HSP": "HIS", "ASH": "ASP", "ASPP": "ASP", "AS3": "ASP",
     "HISA": "HIS", "HISB": "HIS", "HISD": "HIS", "HISE": "HIS", "HISH": "HIS", "HIS1": "HIS", "HIS2": "HIS", "ASPH": "ASP", "GLUH": "GLU", "LYSH": "LYS",
-    "CYSH": "CYS", "CYS1": "CYS", "ARGN": "ARG", "GLH": "GLU", "GLUP": "GLU", "GL3": "GLU", "LYN": "LYS", "LSN": "LYS", "CYX": "CYS", "CYM": "CYS", "CYS2": "CYS", "TYM": "TYR", "ARN": "ARG",
+    "CYSH": "CYS", "CYS1": "CYS", "ARGN": "ARG", "GLH": "GLU", "GLUP": "GLU", "GL3": "GLU", "LYN": "LYS", "LSN": "LYS", "CYX": "CYS", "CYM": "CYS", "CYS2": "CYS", "CYD": "CYS", "TYM": "TYR", "ARN": "ARG",
 }  # fmt: skip
 """Names by which programs call a residue with another number of protons; protons are placed anew."""
 
-IN_DISULFIDE = {"CYX", "CYS2"}
+IN_DISULFIDE = {"CYX", "CYS2", "CYD"}
 """Those of them that mean a cysteine in a disulfide."""
 
 
@@ -82,7 +82,7 @@ MODIFIED = {
     "CSD": ("cysteine sulfinic acid", "CYS"), "OCS": ("cysteine sulfonic acid", "CYS"), "CME": ("a cysteine bound to mercaptoethanol", "CYS"),
     "KCX": ("carboxylated lysine", "LYS"), "MLY": ("dimethyllysine", "LYS"), "M3L": ("trimethyllysine", "LYS"), "MLZ": ("methyllysine", "LYS"),
     "ALY": ("acetyllysine", "LYS"), "HYP": ("hydroxyproline", "PRO"), "PCA": ("pyroglutamic acid", "GLU"), "CGU": ("carboxyglutamic acid", "GLU"),
-    "SME": ("methionine sulfoxide", "MET"), "FME": ("formylmethionine", "MET"), "CAS": ("a cysteine bound to dimethylarsenic", "CYS"),
+    "SME": ("methionine sulfoxide", "MET"), "FME": ("formylmethionine", "MET"), "AYA": ("acetylalanine", "ALA"), "SAC": ("acetylserine", "SER"), "CAS": ("a cysteine bound to dimethylarsenic", "CYS"),
     "CSX": ("S-oxycysteine", "CYS"), "ASX": ("Asn or Asp, which the experiment did not tell apart", "ASN"), "GLX": ("Gln or Glu, which the experiment did not tell apart", "GLN"), "TYS": ("sulfotyrosine", "TYR"), "LLP": ("a lysine bound to pyridoxal phosphate", "LYS"), "SEC": ("selenocysteine", "CYS"),
     "S1P": ("phosphoserine", "SER"), "T1P": ("phosphothreonine", "THR"), "Y1P": ("phosphotyrosine", "TYR"), "NEP": ("phosphohistidine", "HIS"), "PHD": ("aspartyl phosphate", "ASP"),
     "BFD": ("aspartate with beryllium trifluoride", "ASP"), "IAS": ("isoaspartate", "ASP"), "CSS": ("S-mercaptocysteine", "CYS"), "SMC": ("S-methylcysteine", "CYS"),
@@ -92,6 +92,9 @@ MODIFIED = {
     "OLT": ("a threonine bound to a glycan", "THR"), "UNK": ("an amino acid that the experiment did not tell", "ALA"),
 }  # fmt: skip
 """Modified amino acids that are frequent: what they are, and the amino acid that they are made from."""
+
+BLOCKED = {"PCA", "FME", "AYA", "SAC"}
+"""Those of them whose nitrogen is an amide without a bond to another residue: a lactam, formylated, acetylated."""
 
 D_FORMS = {
     "DAL": "ALA", "DAR": "ARG", "DSG": "ASN", "DAS": "ASP", "DCY": "CYS", "DGN": "GLN", "DGL": "GLU", "DHI": "HIS", "DIL": "ILE", "DLE": "LEU", "DLY": "LYS", "MED": "MET",

@@ -53,7 +53,7 @@ def prepare(options: Options, report: Report) -> Path:
     residues = choose.one_place(residues, options, report)
     mutate.mutate(residues, options, report)
     report.step("Other molecules")
-    kept = molecules.sort_out(residues, options, lambda name: ff.ion(name) is not None, report)
+    kept = molecules.sort_out(residues, options, lambda name: ff.ion(name) is not None, report, entry.parents)
     if options.crystal_water == "drop" and kept.waters:
         report.note(f"{counted(len(kept.waters), 'molecule')} of water of the crystal {'is' if len(kept.waters) == 1 else 'are'} left out, as asked")
         kept.waters = []

@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 from ..errors import Refused
+from . import parents
 from .entry import Atom, Entry, Missing, Place, Residue
 from .fields import AGAIN, number_or_none, real, whole
 from .read_pdb import guessed_element
@@ -44,6 +45,7 @@ def read_cif(text: str, path: str) -> Entry:
             if absent not in entry.missing:  # there is a row for each model
                 entry.missing.append(absent)
     entry.units = _units(block, {asym: chain for asym, (chain, entity) in asyms.items() if entity in polymers})
+    entry.parents = parents.of_tables(_table(block, "pdbx_struct_mod_residue"), _table(block, "chem_comp"))
     for row in _table(block, "struct_conn"):
         if row.get("conn_type_id", "").lower() == "disulf":
             ends = [_end(row, f"ptnr{i}", numbers, path) for i in (1, 2)]

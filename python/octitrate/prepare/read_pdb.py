@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from ..errors import Refused
+from . import parents
 from .entry import Atom, Entry, Missing, Place, Residue
 from .fields import AGAIN, number_or_none, real, whole
 
@@ -68,6 +69,7 @@ def read_pdb(text: str, path: str) -> Entry:
     entry.is_predicted |= "PREDICTION" in entry.title.upper()
     entry.missing = _missing(remarks.get(465, []))
     entry.units = _units(remarks.get(350, []))
+    entry.parents = parents.of_records(text.splitlines())
     return entry
 
 
