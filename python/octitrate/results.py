@@ -13,6 +13,7 @@ it, `pKa in solution error`, and columns of *yes* and *no* are true and false. T
 
 from __future__ import annotations
 
+import html
 import io
 import re
 import tomllib
@@ -66,6 +67,9 @@ class Site:
 _NO_RESULTS = "name a folder that octitrate wrote; a run that has not begun has no results yet"
 
 
+_AGAIN = "the program may be writing it, then look again; `octitrate pka` writes the tables of a titration anew"
+
+
 def _text(path: Path, help: str = _NO_RESULTS) -> str:
     try:
         return path.read_text(encoding="utf-8")
@@ -73,11 +77,42 @@ def _text(path: Path, help: str = _NO_RESULTS) -> str:
         raise Refused(f"{path}: {error.strerror}", help) from None
 
 
-def _table(path: Path, index: str | None = None, help: str = _NO_RESULTS) -> pd.DataFrame:
-    """A CSV file of octitrate, each column `its error` named by the column before it, yes and no as true and false. A last line that is being written is left out."""
+def _toml(path: Path, help: str = _NO_RESULTS) -> dict[str, Any]:
+    """A TOML file of octitrate. Raises `Refused` for one that is not there or not whole."""
+    try:
+        return tomllib.loads(_text(path, help))
+    except tomllib.TOMLDecodeError as error:
+        raise Refused(f"{path}: is not whole, or no TOML: {error}", "the program may be writing it, then look again; if not, it is damaged") from None
+
+
+def _within(path: Path, table: dict[str, Any], *keys: str) -> Any:
+    """What these keys lead to in the table of a file. Raises `Refused` where one is not there, as in a file that ends early."""
+    found: Any = table
+    for key in keys:
+        if not isinstance(found, dict) or key not in found:
+            raise Refused(f"{path}: has no {'.'.join(keys)}: it is not whole, or no file of this kind", "the program may be writing it, then look again; if not, it is damaged")
+        found = found[key]
+    return found
+
+
+def _whole_lines(path: Path, help: str = _NO_RESULTS) -> str:
+    """The text of a table without a last line that is being written: empty where its head is."""
     text = _text(path, help)
-    whole = text[: text.rfind("\n") + 1]
-    frame = pd.read_csv(io.StringIO(whole))
+    return text[: text.rfind("\n") + 1]
+
+
+def _table(path: Path, index: str | list[str] | None = None, help: str = _NO_RESULTS) -> pd.DataFrame:
+    """A CSV file of octitrate, each column `its error` named by the column before it, yes and no as true and false. A last line that is being written is left out.
+
+    Raises `Refused` for one that is not there or has no head, for lines that do not fit it, and for columns of the index that are not there.
+    """
+    whole = _whole_lines(path, help)
+    if not whole.strip():
+        raise Refused(f"{path}: has no whole line yet, not even its head", _AGAIN)
+    try:
+        frame = pd.read_csv(io.StringIO(whole))
+    except pd.errors.ParserError as error:
+        raise Refused(f"{path}: is no table: {' '.join(str(error).split())}", _AGAIN) from None
     # pandas takes cells too many for an index and moves all columns
     if len(frame) and not isinstance(frame.index, pd.RangeIndex):
         raise Refused(f"{path}: its lines have more cells than its head", "`octitrate pka` writes the tables of a titration anew")
@@ -85,13 +120,18 @@ def _table(path: Path, index: str | None = None, help: str = _NO_RESULTS) -> pd.
     frame.columns = pd.Index([f"{before} error" if _ITS_ERROR.fullmatch(name) else name for before, name in zip(["", *frame.columns], frame.columns)])
     for name in frame.columns.intersection(list(_TRUTHS)):
         frame[name] = frame[name] == "yes"
+    if absent := [name for name in ([index] if isinstance(index, str) else index or []) if name not in frame.columns]:
+        raise Refused(f"{path}: has no column {absent[0]!r}, so that it is no table of this kind", _AGAIN)
     return frame.set_index(index) if index is not None else frame
 
 
 def _parquet(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise Refused(f"{path}: there is no such file", "`octitrate pka` and the end of a titration or calibration write it")
-    return pd.read_parquet(path)
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError) as error:  # what pyarrow raises of a file that ends early is one of these
+        raise Refused(f"{path}: is not whole, or no parquet file: {error}", "`octitrate pka` and the end of a titration or calibration write it") from None
 
 
 class Folder:
@@ -107,7 +147,7 @@ class Folder:
 
     def settings(self) -> dict[str, Any]:
         """Every setting of the job, defaults included: `resolved.toml`."""
-        return tomllib.loads(_text(self.folder / "resolved.toml"))
+        return _toml(self.folder / "resolved.toml")
 
     def log(self) -> str:
         """What the program said: `log.txt`."""
@@ -115,9 +155,9 @@ class Folder:
 
     def duration(self) -> float:
         """Length of a run of the job, ps."""
-        dynamics = self.settings()["dynamics"]
-        number, unit = dynamics["time_step"].split()
-        return float(dynamics["steps"]) * float(number) * UNITS[unit]
+        file, settings = self.folder / "resolved.toml", self.settings()
+        number, unit = _within(file, settings, "dynamics", "time_step").split()
+        return float(_within(file, settings, "dynamics", "steps")) * float(number) * UNITS[unit]
 
 
 class Run(Folder):
@@ -125,7 +165,7 @@ class Run(Folder):
 
     def about(self) -> dict[str, Any]:
         """`sites.toml`: pH and temperature of the run, and its sites."""
-        return tomllib.loads(_text(self.folder / "sites.toml"))
+        return _toml(self.folder / "sites.toml")
 
     @property
     def ph(self) -> float | None:
@@ -136,7 +176,7 @@ class Run(Folder):
     @property
     def temperature(self) -> float:
         """Its temperature, K."""
-        return float(self.about()["temperature"])
+        return float(_within(self.folder / "sites.toml", self.about(), "temperature"))
 
     @property
     def finished(self) -> bool:
@@ -145,25 +185,37 @@ class Run(Folder):
 
     def sites(self) -> list[Site]:
         """Its sites in the order of the columns, buffer included."""
-        return [
-            Site(
-                one["name"],
-                one["entry"],
-                one["kind"],
-                tuple(Form(form["name"], form["protons_lost"], form["charge"], form["pk"]) for form in one["forms"]),
-                one.get("pka"),
-                one.get("place"),
-            )
-            for one in self.about()["site"]
-        ]
+        file = self.folder / "sites.toml"
+
+        def form(table: dict[str, Any]) -> Form:
+            name, protons_lost, charge, pk = (_within(file, table, key) for key in ("name", "protons_lost", "charge", "pk"))
+            return Form(name, protons_lost, charge, pk)
+
+        def site(table: dict[str, Any]) -> Site:
+            name, entry, kind, forms = (_within(file, table, key) for key in ("name", "entry", "kind", "forms"))
+            return Site(name, entry, kind, tuple(map(form, forms)), table.get("pka"), table.get("place"))
+
+        return [site(one) for one in _within(file, self.about(), "site")]
 
     def energies(self) -> pd.DataFrame:
-        """`energy.csv` over the time."""
-        return _table(self.folder / "energy.csv", "time (ps)")
+        """`energy.csv` over the time; empty where no line of it is whole yet."""
+        return self._over_time("energy.csv", [])
 
     def table(self) -> pd.DataFrame:
-        """`lambda.csv` as it is, over the time."""
-        return _table(self.folder / "lambda.csv", "time (ps)")
+        """`lambda.csv` as it is, over the time; empty where no line of it is whole yet, with the columns of its sites."""
+        names = [name for site in self._sites_so_far() for name in ([site.name] if len(site.forms) == 2 else [f"{site.name}:{form.name}" for form in site.forms])]
+        return self._over_time("lambda.csv", [column for name in names for column in (f"lambda {name}", f"dV/dlambda {name} (kJ/mol)")])
+
+    def _sites_so_far(self) -> list[Site]:
+        """The sites where `sites.toml` is there, which the program writes first."""
+        return self.sites() if (self.folder / "sites.toml").is_file() else []
+
+    def _over_time(self, name: str, columns: list[str]) -> pd.DataFrame:
+        """A table over the time; empty with these columns where its head is not whole yet. Columns without a number are of numbers, too, so that runs can be put together."""
+        if not _whole_lines(self.folder / name).strip():
+            return pd.DataFrame(columns=columns, index=pd.Index([], name="time (ps)", dtype=float), dtype=float)
+        found = _table(self.folder / name, "time (ps)")
+        return found if len(found) else found.astype(float).set_axis(pd.Index([], name="time (ps)", dtype=float))
 
     def lambdas(self) -> pd.DataFrame:
         """λ over the time: a column for each site with two forms (the weight of the second, deprotonated one), ``SITE:FORM`` for the weights of others."""
@@ -237,7 +289,7 @@ class Titration(Folder):
 
     def pka(self) -> pd.DataFrame:
         """Macroscopic pKa values with errors: `pka.csv`, by site and protons lost; `converged` is true or false."""
-        return _table(self.folder / "pka.csv").set_index(["site", "protons lost"])
+        return _table(self.folder / "pka.csv", ["site", "protons lost"])
 
     def micro(self) -> pd.DataFrame:
         """Microscopic pK of every pair of forms: `micro.csv`."""
@@ -245,11 +297,11 @@ class Titration(Folder):
 
     def curves(self) -> pd.DataFrame:
         """Deprotonated fractions by site and pH: `titration.csv`."""
-        return _table(self.folder / "titration.csv").set_index(["site", "pH"]).sort_index()
+        return _table(self.folder / "titration.csv", ["site", "pH"]).sort_index()
 
     def populations(self) -> pd.DataFrame:
         """Populations by site, pH and form: `populations.csv`."""
-        return _table(self.folder / "populations.csv").set_index(["site", "pH", "form"])
+        return _table(self.folder / "populations.csv", ["site", "pH", "form"])
 
     def pairs(self) -> pd.DataFrame:
         """Correlation and interaction of pairs of sites: `pairs.csv`; `significant` is true or false."""
@@ -257,11 +309,11 @@ class Titration(Folder):
 
     def convergence(self) -> pd.DataFrame:
         """pKa against the time used: `convergence.csv`."""
-        return _table(self.folder / "convergence.csv").set_index(["site", "protons lost", "share"])
+        return _table(self.folder / "convergence.csv", ["site", "protons lost", "share"])
 
     def diagnostics(self) -> pd.DataFrame:
         """Whether each site has converged (true or false), and why not: `diagnostics.csv`."""
-        return _table(self.folder / "diagnostics.csv").set_index(["site", "protons lost"])
+        return _table(self.folder / "diagnostics.csv", ["site", "protons lost"])
 
     def comparison(self) -> pd.DataFrame:
         """Computed against measured pKa values, by site, or step of two sites that titrate together: `comparison.csv`, which `octitrate pka --compare` writes.
@@ -299,7 +351,8 @@ class Titration(Folder):
     def progress(self) -> float:
         """Share of the whole titration that is done, 0 to 1."""
         settings = self.settings()
-        wanted = len(settings["titrate"]["ph"]) * settings["titrate"].get("replicas", 1) * self.duration()
+        titrate = _within(self.folder / "resolved.toml", settings, "titrate")
+        wanted = len(_within(self.folder / "resolved.toml", settings, "titrate", "ph")) * titrate.get("replicas", 1) * self.duration()
         return float(min(1.0, sum(run.time() for run in self.runs()) / wanted))
 
     def plot(self, sites: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
@@ -340,13 +393,16 @@ class Titration(Folder):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the table of pKa values, or how far it has come."""
-        if (self.folder / "pka.csv").is_file():
+        if (self.folder / "pka.csv").is_file() and _whole_lines(self.folder / "pka.csv").strip():
             table = self.pka()
             columns = ["pKa", "pKa error", "Hill coefficient", "model compound", "transitions", "converged"]
             if "pKa in solution" in table and table["pKa in solution"].notna().any():
                 columns.insert(2, "pKa in solution")
             return table[columns].to_html(na_rep="not determined", float_format=lambda value: f"{value:.2f}")
-        return f"<p>{self.folder}: {100 * self.progress():.0f} % done</p>"
+        try:
+            return f"<p>{self.folder}: {100 * self.progress():.0f} % done</p>"
+        except Refused as error:
+            return f"<p>{html.escape(error.message)}</p>"
 
 
 class Calibration(Folder):
@@ -369,10 +425,11 @@ class Calibration(Folder):
 
     def correction(self) -> dict[str, Any]:
         """The correction of the entry that was calibrated: status, coefficients, errors, provenance."""
-        entry = tomllib.loads(_text(self.entry()))
-        corrections = [entry["correction"], *(one["correction"] for one in entry.get("elsewhere", []))]
+        file = self.entry()
+        entry = _toml(file)
+        corrections = [_within(file, one, "correction") for one in (entry, *entry.get("elsewhere", []))]
         dated = [one for one in corrections if "provenance" in one]
-        return dict(dated[-1] if dated else entry["correction"])
+        return dict(dated[-1] if dated else corrections[0])
 
     def dhdl(self) -> pd.DataFrame:
         """∂V/∂λ of all windows in units of kT, for `alchemlyb.estimators.TI`."""

@@ -16,7 +16,7 @@ import argparse
 import math
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -213,13 +213,36 @@ def filled(text: str, source: dict[str, Any]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+FOLDERS = "name two folders that have the entries nterm.toml and cterm.toml"
+
+KEYS = ("degree", "coefficients", "errors", "free_energy_errors", "range", "provenance")
+"""Of every correction that has been made."""
+
+
 def _text(file: Path) -> str:
+    """The text of an entry. Raises `Refused` for a file that cannot be read, is no TOML or no entry of the library."""
     try:
         text = file.read_text(encoding="utf-8")
-        tomllib.loads(text)
+        entry = tomllib.loads(text)
     except (OSError, ValueError) as error:
-        raise Refused(f"{file} cannot be read: {error}", "name two folders that have the entries nterm.toml and cterm.toml") from None
+        raise Refused(f"{file} cannot be read: {error}", FOLDERS) from None
+    if absent := next(_absent(entry), None):
+        raise Refused(f"{file} is no entry of an end of chains: it has no {absent}", FOLDERS)
     return text
+
+
+def _absent(entry: dict[str, Any]) -> Iterator[str]:
+    """What an entry lacks."""
+    yield from (key for key in ("name", "force_field", "forms", "correction") if key not in entry)
+    places = entry.get("elsewhere", [])
+    if not isinstance(places, list) or not all(isinstance(one, dict) and {"residues", "correction"} <= one.keys() for one in places):
+        yield "residues or correction in [[elsewhere]]"
+        return
+    for where, one in (("correction", entry.get("correction")), *(("elsewhere.correction", one["correction"]) for one in places)):
+        if not isinstance(one, dict):
+            yield f"table [{where}]"
+        elif status(one) != "uncalibrated":
+            yield from (f"{key} in [{where}]" for key in KEYS if key not in one)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+np = pytest.importorskip("numpy")
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
@@ -324,6 +325,86 @@ def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
     assert found.lambdas()["A"].tolist() == [0.1, 0.2]
     assert found.dvdl()["A"].tolist() == [1.0, 2.0]
     assert found.time() == 0.5
+
+
+SITES = """ph = 4.0
+temperature = 300.0
+[[site]]
+name = "GL3 1"
+entry = "glu3"
+kind = "titratable"
+forms = [{ name = "a", protons_lost = 0, charge = 0.0, pk = 0.0 }, { name = "b", protons_lost = 1, charge = -1.0, pk = 4.2 }, { name = "c", protons_lost = 1, charge = -1.0, pk = 4.2 }]
+[[site]]
+name = "buffer"
+entry = "water"
+kind = "buffer"
+forms = [{ name = "a", protons_lost = 0, charge = 0.0, pk = 0.0 }, { name = "b", protons_lost = 1, charge = -1.0, pk = 0.0 }]
+"""
+HEAD = "time (ps)," + ",".join(f"lambda {name},dV/dlambda {name} (kJ/mol)" for name in ("GL3 1:a", "GL3 1:b", "GL3 1:c", "buffer"))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("text", ["", HEAD[:30], HEAD, f"{HEAD}\n", f"{HEAD}\n0.0,0.5"])
+def test_a_run_without_a_whole_line_is_empty(text: str, tmp_path: Path) -> None:
+    """pandas raised EmptyDataError of a run that had just begun, and with it the whole titration could not be read."""
+    for replica, table in ((1, text), (2, f"{HEAD}\n0.0,0.2,1,0.3,2,0.5,3,1.0,4\n")):
+        folder = tmp_path / f"pH_4.00/replica_{replica}"
+        folder.mkdir(parents=True)
+        (folder / "sites.toml").write_text(SITES)
+        (folder / "lambda.csv").write_text(table)
+        (folder / "energy.csv").write_text(table[:9])
+    found = Titration(tmp_path)
+    first, second = found.runs()
+    assert len(first.table()) == len(first.lambdas()) == len(first.weights("GL3 1")) == len(first.energies()) == 0
+    assert list(first.lambdas().columns) == list(first.dvdl().columns) == ["GL3 1:a", "GL3 1:b", "GL3 1:c", "buffer"] == list(second.lambdas().columns)
+    assert first.time() == 0.0 and first.table().index.name == "time (ps)"
+    everything = found.lambdas()
+    assert everything.loc[(4.0, 2, 0.0)].tolist() == [0.2, 0.3, 0.5, 1.0] and len(everything) == 1
+    assert set(everything.dtypes) == {np.dtype(float)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "pka.csv: has no whole line yet, not even its head"),
+        ("site,protons lo", "pka.csv: has no whole line yet, not even its head"),
+        ("site,pKa\nGLH 2,4.2\n", "pka.csv: has no column 'protons lost', so that it is no table of this kind"),
+        ("site,protons lost\nGLH 2,1\nGLH 3,1,2,3\n", "pka.csv: is no table: Error tokenizing data"),
+    ],
+)
+def test_a_table_of_an_evaluation_that_is_not_whole_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "pka.csv").write_text(text)
+    with pytest.raises(Refused, match=message) as caught:
+        Titration(tmp_path).pka()
+    assert "`octitrate pka` writes the tables of a titration anew" in caught.value.help
+
+
+def test_settings_that_are_not_whole_are_refused(tmp_path: Path) -> None:
+    whole = '[dynamics]\ntime_step = "4 fs"\nsteps = 2500\n[titrate]\nph = [1.0, 2.0]\n'
+    found = Titration(tmp_path)
+    for end, message in ((whole.index("eps"), "resolved.toml: is not whole, or no TOML: "), (whole.index("[titrate]"), "has no titrate: it is not whole")):
+        (tmp_path / "resolved.toml").write_text(whole[:end])
+        with pytest.raises(Refused, match=message):
+            found.progress()
+        assert message.split(": ")[0] in found._repr_html_()
+    (tmp_path / "resolved.toml").write_text(whole[: whole.index("steps")])
+    with pytest.raises(Refused, match="has no dynamics.steps: it is not whole"):
+        found.duration()
+    (tmp_path / "resolved.toml").write_text(whole)
+    assert found.progress() == 0.0
+    (tmp_path / "pka.csv").write_text("site,pro")
+    assert found._repr_html_() == f"<p>{tmp_path}: 0 % done</p>"
+    (tmp_path / "sites.toml").write_text(SITES[: SITES.index("kind")])
+    with pytest.raises(Refused, match="sites.toml: has no kind"):
+        Run(tmp_path).sites()
+    (tmp_path / "u_nk.parquet").write_bytes(b"PAR1")
+    with pytest.raises(Refused, match=r"u_nk\.parquet: is not whole, or no parquet file"):
+        Run(tmp_path).u_nk()
+    (tmp_path / "resolved.toml").unlink()
+    (tmp_path / "glu.toml").write_text("name = 'glu'\n")
+    (tmp_path / "sites.toml").unlink()
+    with pytest.raises(Refused, match=r"glu\.toml: has no correction"):
+        Calibration(tmp_path).correction()
 
 
 def test_lines_with_more_cells_than_their_head_are_refused(tmp_path: Path) -> None:

@@ -194,6 +194,25 @@ def test_folders_without_entries_are_refused_and_nothing_is_written(tmp_path: Pa
     assert (tmp_path / "nterm.toml").read_text() == text
 
 
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        ('title = "x"\n', "name"),
+        ('name = "nterm"\nforce_field = "ff14SB"\nforms = []\n', "correction"),
+        ('name = "nterm"\nforce_field = "ff14SB"\nforms = []\ncorrection = 3\n', r"table \[correction\]"),
+        ('name = "nterm"\nforce_field = "ff14SB"\nforms = []\n[correction]\nstatus = "calibrated"\ndegree = 3\n', r"coefficients in \[correction\]"),
+        ('name = "nterm"\nforce_field = "ff14SB"\nforms = []\n[correction]\n[[elsewhere]]\nresidues = ["GLY"]\n', r"residues or correction in \[\[elsewhere\]\]"),
+    ],
+)
+def test_files_that_are_no_entries_are_refused(text: str, lacks: str, tmp_path: Path) -> None:
+    for end in ENDS:
+        (tmp_path / f"{end}.toml").write_text(text)
+    for folders in ([str(tmp_path), str(TARGET)], [str(SOURCE), str(tmp_path)]):
+        with pytest.raises(Refused, match=f"nterm.toml is no entry of an end of chains: it has no {lacks}"):
+            main(folders)
+    assert (tmp_path / "nterm.toml").read_text() == text
+
+
 def test_the_command_fills_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for end in ENDS:
         text = (TARGET / f"{end}.toml").read_text()
