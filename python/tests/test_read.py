@@ -252,6 +252,29 @@ def test_a_disulfide_of_residues_with_insertion_codes_is_theirs(tmp_path: Path) 
     assert read(path).bridges == [(("H", 100, "A"), ("L", 5, ""))]
 
 
+def test_bonds_that_are_no_disulfides_are_read(tmp_path: Path) -> None:
+    """A thioether in both formats; a bond between sulfurs is a disulfide, whatever record has it, and is there once."""
+    thioether = (("A", 19, ""), ("A", 52, "B")), ("CYS", "PHE"), ("SG", "CE2")
+    entry = read_pdb(
+        "SSBOND   1 CYS A    3    CYS B    7                          1555   1555  2.03\n"
+        "LINK         SG  CYS A  19                 CE2 PHE A  52B    1555   1555  1.78\n"
+        "LINK         SG  CYS B   7                 SG  CYS A   3     1555   1555  2.03\n" + LINE,
+        "x",
+    )
+    assert [(link.ends, link.residues, link.atoms) for link in entry.links] == [thioether]
+    assert entry.bridges == [(("A", 3, ""), ("B", 7, ""))]
+    columns = [f"{what}ptnr{i}_{name}" for i in (1, 2) for what, name in (("", "auth_asym_id"), ("", "auth_comp_id"), ("", "auth_seq_id"), ("", "label_atom_id"), ("pdbx_", "PDB_ins_code"))]
+    path = tmp_path / "x.cif"
+    path.write_text(
+        "data_x\nloop_\n_struct_conn.conn_type_id\n"
+        + "".join(f"_struct_conn.{column}\n" for column in columns)
+        + "covale A CYS 19 SG ? A PHE 52 CE2 B\nmetalc A CYS 19 SG ? A ZN 52 ZN ?\nloop_\n"
+        + "".join(f"_atom_site.{column}\n" for column in COLUMNS.split())
+        + SITE.format(n=2, name="GLY")
+    )
+    assert [(link.ends, link.residues, link.atoms) for link in read(path).links] == [thioether]
+
+
 def _atoms(*rows: tuple[str, int, str]) -> str:
     """Records of atoms: their names, numbers and alternates in a residue GLY of chain A."""
     return "".join(f"ATOM      1  {name:<3}{mark or ' '}GLY A{number:4d}      11.111  22.222 -33.333  1.00 10.00           {name[0]}\n" for name, number, mark in rows)

@@ -10,8 +10,8 @@ import pytest
 from conftest import Write, hetero, moved, peptide_text, renamed, without
 
 from octitrate.errors import Refused
-from octitrate.prepare.chains import Segment, unlike_bonds
-from octitrate.prepare.entry import Atom, Residue
+from octitrate.prepare.chains import Segment, named_bonds, unlike_bonds
+from octitrate.prepare.entry import Atom, Entry, Link, Residue
 from octitrate.prepare.folder import Folder
 from octitrate.prepare.options import Options
 from octitrate.prepare.pipeline import prepare
@@ -35,6 +35,15 @@ def _beads(text: str) -> str:
 def _atom(text: str, number: int, name: str) -> tuple[float, float, float]:
     line = next(row for row in text.splitlines() if int(row[22:26]) == number and row[12:16].strip() == name)
     return float(line[30:38]), float(line[38:46]), float(line[46:54])
+
+
+def _link(text: str, *, away: float = 0.0, name: str = "HIS") -> str:
+    """A bond from the ring of HIS 6 to a carbon of LYS 4 that the file names; they are where the peptide has them, or `away` (Å)."""
+    record = f"LINK         CE1 {name} A   6                 CE  LYS A   4     1555   1555  1.53\n"
+    x, y, z = _atom(text, 4, "CE")
+    return record + "".join(
+        row[:30] + f"{x + away:8.3f}{y:8.3f}{z:8.3f}" + row[54:] if int(row[22:26]) == 6 and row[12:16].strip() == "CE1" else row for row in text.splitlines(keepends=True)
+    )
 
 
 def _models(text: str) -> str:
@@ -202,6 +211,16 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
         "--drop 22W",
     ),
     "no protein": (lambda t: hetero("DA", "P", "P", FAR), "there is no protein: 1 DNA", "amino acids"),
+    "a cross-link that the file names": (
+        lambda t: _link(t, away=2.2),
+        "the file names a bond between CE1 of HIS 6 of chain A and CE of LYS 4 of chain A, which are 2.20 Å apart\n",
+        r"^cyclic and cross-linked chains are not prepared; if there is no such bond in the protein, take it out of the file \(LINK\)$",
+    ),
+    "a cross-link that was not seen": (
+        lambda t: "".join(row for row in _link(t).splitlines(True) if row[:4] == "LINK" or (int(row[22:26]), row[12:16].strip()) != (4, "CE")),
+        "the file names a bond between CE1 of HIS 6 of chain A and CE of LYS 4 of chain A, not both of which were seen\n",
+        "take it out of the file",
+    ),
     "strange atom": (lambda t: t.replace(" OG ", " QG "), "SER 5 of chain A has atoms that SER does not have: QG", "own name"),
     "no backbone": (
         lambda t: "".join(r for r in t.splitlines(keepends=True) if (int(r[22:26]), r[12:16].strip()) != (4, "C")),
@@ -360,3 +379,33 @@ def test_a_short_disulfide_is_no_bond_that_is_not_known(apart: float, is_disulfi
     with pytest.raises(Refused, match=message) as caught:
         unlike_bonds(chain, pairs)
     assert caught.value.help.endswith("SG of CYS 3 of chain A or SG of CYS 9 of chain A may be taken out of the file with what hangs on it, and is built anew")
+
+
+@pytest.mark.parametrize(("name", "atom", "apart", "is_bond"), [("CYS", "SG", 0.178, True), ("MET", "SD", 0.184, True), ("CYS", "SG", 0.26, False), ("SER", "OG", 0.178, False)])
+def test_a_carbon_on_a_sulfur_is_a_bond(name: str, atom: str, apart: float, is_bond: bool) -> None:
+    """C–S is 0.175 to 0.185 nm long, where no other two atoms of a protein are bonded; thioethers passed for free thiols."""
+    sulfur = Residue(name=name, chain="A", number=3, insertion="", atoms=[Atom(atom, "", 1.0, (0.0, 0.0, 0.0), atom[0])])
+    ring = Residue(name="PHE", chain="A", number=9, insertion="", atoms=[Atom("CE2", "", 1.0, (apart, 0.0, 0.0), "C")])
+    chain = [Segment("A", [sulfur, ring])]
+    if is_bond:
+        with pytest.raises(Refused, match=f"{atom} of {name} 3 of chain A and CE2 of PHE 9 of chain A are 1.[78]. Å apart"):
+            unlike_bonds(chain, [])
+    else:
+        unlike_bonds(chain, [])
+
+
+@pytest.mark.parametrize(
+    ("link", "warning"),
+    [
+        (Link((("A", 3, ""), ("A", 9, "")), ("LYS", "ASP"), ("NZ", "CG")), "names a bond between NZ of LYS 3 of chain A and CG of ASP 9 of chain A, which are 7.0 Å apart: none is built"),
+        (Link((("A", 3, ""), ("A", 9, "")), ("ARG", "ASP"), ("NZ", "CG")), ""),  # it was mutated
+        (Link((("A", 3, ""), ("B", 9, "")), ("LYS", "ASP"), ("NZ", "CG")), ""),
+        (Link((("A", 3, ""), ("A", 9, "")), ("LYS", "ASP"), ("C", "N")), ""),
+    ],
+    ids=["far apart", "of another residue", "to what is left out", "of a peptide"],
+)
+def test_bonds_that_are_named_and_not_there_are_passed_over(link: Link, warning: str, report: Report) -> None:
+    pair = [Residue(name=name, chain="A", number=number, insertion="", atoms=[Atom(atom, "", 1.0, (0.0, 0.0, x), atom[0])]) for name, number, atom, x in (("LYS", 3, "NZ", 0.0), ("ASP", 9, "CG", 0.7))]
+    named_bonds(Entry("x.pdb", "PDB", {}, links=[link]), [Segment("A", pair)], report)
+    said = report.warnings()
+    assert len(said) == bool(warning) and warning in "".join(said)

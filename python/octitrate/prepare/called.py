@@ -63,6 +63,9 @@ def _name_nameless(entry: Entry, residues: list[Residue], report: Report) -> Non
     for absent in entry.missing:
         absent.chain = absent.chain or letter
     entry.bridges = [((a[0] or letter, *a[1:]), (b[0] or letter, *b[1:])) for a, b in entry.bridges]
+    for link in entry.links:
+        one, other = link.ends
+        link.ends = (one[0] or letter, *one[1:]), (other[0] or letter, *other[1:])
     entry.nameless = letter
     report.note(f"the chain without a name is called {letter} in options, messages, the system and the job")
 

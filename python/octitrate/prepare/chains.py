@@ -31,6 +31,15 @@ SHORT = 0.12
 CUT = "if a periodic box has cut the molecule, make it whole with the program of the simulation"
 """What to do about a chain or a residue whose pieces lie on both sides of a box."""
 
+BOND = 0.16
+"""nm; atoms of two residues that are nearer are bonded or clash, but for those of a peptide bond (C–C 0.154)."""
+
+SULFUR_BOND = 0.21
+"""nm; the same where one of them is a sulfur: C–S is 0.18 long, and atoms that are not bonded to it stay 0.33 away."""
+
+NAMED_BOND = 0.25
+"""nm; a bond that the file names is believed up to this length."""
+
 LONGEST_LOOP = 8
 """Residues that are built without having been seen: longer loops have too many shapes for one guess to be of use."""
 
@@ -345,8 +354,8 @@ def unlike_bonds(found: list[Segment], pairs: list[tuple[Residue, Residue]]) -> 
     """Refuses bonds that no peptide has: rings of the backbone, side chains bonded to each other but by the disulfides `pairs`, and atoms on top of each other."""
     disulfides = {frozenset((id(a), id(b))) for a, b in pairs}
     cells: dict[tuple[int, int, int], list[tuple[Residue, str, tuple[float, float, float]]]] = {}
-    size = 0.16
-    order = {id(r): (k, i) for k, segment in enumerate(found) for i, r in enumerate(segment.residues)}
+    size = max(BOND, SULFUR_BOND)
+    order = _order(found)
     for segment in found:
         for residue in segment.residues:
             for atom in residue.atoms:
@@ -356,7 +365,8 @@ def unlike_bonds(found: list[Segment], pairs: list[tuple[Residue, Residue]]) -> 
                         for dz in (-1, 0, 1):
                             for other, name, position in cells.get((home[0] + dx, home[1] + dy, home[2] + dz), ()):
                                 length = distance(atom.position, position)
-                                if other is residue or length >= size or _peptide(order, other, name, residue, atom.name):
+                                reach = SULFUR_BOND if {name, atom.name} & {"SG", "SD"} else BOND
+                                if other is residue or length >= reach or _peptide(order, other, name, residue, atom.name):
                                     continue
                                 if name == atom.name == "SG" and length > SHORT and frozenset((id(other), id(residue))) in disulfides:
                                     continue
@@ -367,6 +377,33 @@ def unlike_bonds(found: list[Segment], pairs: list[tuple[Residue, Residue]]) -> 
                                     f"cyclic and cross-linked chains are not prepared; if it is a clash, repair the structure first{built}",
                                 )
                 cells.setdefault((home[0], home[1], home[2]), []).append((residue, atom.name, atom.position))
+
+
+def named_bonds(entry: Entry, found: list[Segment], report: Report) -> None:
+    """Refuses bonds between amino acids that the file names and no peptide has. `found`: the segments that are prepared. Those to amino acids that are mutated or left out
+    are passed over, and so are peptide bonds, which distances tell."""
+    inside = {residue.key: residue for segment in found for residue in segment.residues}
+    for link in entry.links:
+        if not set(link.ends) <= inside.keys() or set(link.atoms) == {"C", "N"}:
+            continue
+        one, other = (inside[end] for end in link.ends)
+        names_of_atoms = [names.ATOM_SAME.get(name.upper(), name.upper()) for name in link.atoms]
+        if any(residue.name != _in_sequence(called) or name not in (names.heavy_atoms(residue.name) or ()) for residue, called, name in zip((one, other), link.residues, names_of_atoms)):
+            continue
+        a, b = one.atom(names_of_atoms[0]), other.atom(names_of_atoms[1])
+        length = None if a is None or b is None else distance(a.position, b.position)
+        what = f"the file names a bond between {names_of_atoms[0]} of {one} and {names_of_atoms[1]} of {other}"
+        if length is not None and length >= NAMED_BOND:
+            report.warn(f"{what}, which are {10 * length:.1f} Å apart: none is built")
+            continue
+        where = "not both of which were seen" if length is None else f"which are {10 * length:.2f} Å apart"
+        record = "LINK" if entry.kind == "PDB" else "struct_conn"
+        raise Refused(f"{what}, {where}", f"cyclic and cross-linked chains are not prepared; if there is no such bond in the protein, take it out of the file ({record})")
+
+
+def _order(found: list[Segment]) -> dict[int, tuple[int, int]]:
+    """Segment and place in it of every residue, by its identity."""
+    return {id(residue): (k, i) for k, segment in enumerate(found) for i, residue in enumerate(segment.residues)}
 
 
 def _peptide(order: dict[int, tuple[int, int]], a: Residue, name: str, b: Residue, other: str) -> bool:

@@ -80,6 +80,16 @@ class Missing:
 
 
 @dataclass(slots=True)
+class Link:
+    """A bond that the file names beside those of amino acids (LINK, struct_conn)."""
+
+    ends: tuple[Place, Place]
+    residues: tuple[str, str]
+    """What the file calls the residues at its ends."""
+    atoms: tuple[str, str]
+
+
+@dataclass(slots=True)
 class Entry:
     """The contents of a file."""
 
@@ -103,6 +113,16 @@ class Entry:
     """Disulfides that the file names (SSBOND): where both cysteines stand."""
     parents: dict[str, str] = field(default_factory=dict)
     """What modified amino acids were made from, by their names (MODRES)."""
+    links: list[Link] = field(default_factory=list)
+    """Other bonds that it names."""
+
+    def add(self, link: Link) -> None:
+        """Takes a bond; one between two sulfurs of cysteine is a disulfide."""
+        if link.atoms == ("SG", "SG"):
+            if all(set(link.ends) != set(ends) for ends in self.bridges):
+                self.bridges.append(link.ends)
+        else:
+            self.links.append(link)
 
 
 def distance(a: Position, b: Position) -> float:

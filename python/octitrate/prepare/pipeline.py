@@ -63,6 +63,7 @@ def prepare(options: Options, report: Report) -> Path:
     confidence.note(entry, kept.protein, report)
     found = chains.segments(entry, kept.protein, options, report)
     pairs = chains.bridges(entry, everything, found, report)
+    chains.named_bonds(entry, found, report)
     chains.unlike_bonds(found, pairs)
     report.step("Missing atoms")
     model = build.build(found, pairs, kept, options.seed, report)

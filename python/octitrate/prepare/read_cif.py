@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import Refused
 from . import parents
-from .entry import Atom, Entry, Missing, Place, Residue
+from .entry import Atom, Entry, Link, Missing, Place, Residue
 from .fields import AGAIN, number_or_none, real, whole
 from .read_pdb import guessed_element
 
@@ -47,10 +47,12 @@ def read_cif(text: str, path: str) -> Entry:
     entry.units = _units(block, {asym: chain for asym, (chain, entity) in asyms.items() if entity in polymers})
     entry.parents = parents.of_tables(_table(block, "pdbx_struct_mod_residue"), _table(block, "chem_comp"))
     for row in _table(block, "struct_conn"):
-        if row.get("conn_type_id", "").lower() == "disulf":
-            ends = [_end(row, f"ptnr{i}", numbers, path) for i in (1, 2)]
-            if ends[0] is not None and ends[1] is not None:
-                entry.bridges.append((ends[0], ends[1]))
+        kind = row.get("conn_type_id", "").lower()
+        one, other = (_end(row, f"ptnr{i}", numbers, path) for i in (1, 2)) if kind in ("disulf", "covale") else (None, None)
+        if one is not None and other is not None:
+            residues = [_first(row, f"ptnr{i}_auth_comp_id", f"ptnr{i}_label_comp_id") for i in (1, 2)]
+            atoms = ["SG" if kind == "disulf" else row.get(f"ptnr{i}_label_atom_id", "") for i in (1, 2)]
+            entry.add(Link((one, other), (residues[0], residues[1]), (atoms[0], atoms[1])))
     return entry
 
 

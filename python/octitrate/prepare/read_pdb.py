@@ -9,12 +9,15 @@ import re
 
 from ..errors import Refused
 from . import parents
-from .entry import Atom, Entry, Missing, Place, Residue
+from .entry import Atom, Entry, Link, Missing, Place, Residue
 from .fields import AGAIN, number_or_none, real, whole
 
 
 _BRIDGE = re.compile(r".{15}(.).( *-?\d+)(.).{7}(.).( *-?\d+)(.?)")
 """Columns 16 to 22 and 30 to 36 of SSBOND: chain, number and insertion code of both cysteines."""
+
+_LINK = re.compile(r".{12}(.{4}).(.{3}).(.)( *-?\d+)(.).{15}(.{4}).(.{3}).(.)( *-?\d+)(.?)")
+"""Columns 13 to 27 and 43 to 57 of LINK: atom, residue, chain, number and insertion code of both ends."""
 
 
 def read_pdb(text: str, path: str) -> Entry:
@@ -64,7 +67,11 @@ def read_pdb(text: str, path: str) -> Entry:
         elif record == "SEQRES":
             entry.sequences.setdefault(line[11:12].strip(), []).extend(line[19:70].split())
         elif record == "SSBOND" and (match := _BRIDGE.match(line)):
-            entry.bridges.append(((match[1].strip(), int(match[2]), match[3].strip()), (match[4].strip(), int(match[5]), match[6].strip())))
+            ends = (match[1].strip(), int(match[2]), match[3].strip()), (match[4].strip(), int(match[5]), match[6].strip())
+            entry.add(Link(ends, ("CYS", "CYS"), ("SG", "SG")))
+        elif record == "LINK" and (match := _LINK.match(line)):
+            one, other = ([part.strip() for part in match.groups()[start : start + 5]] for start in (0, 5))
+            entry.add(Link(((one[2], int(one[3]), one[4]), (other[2], int(other[3]), other[4])), (one[1], other[1]), (one[0], other[0])))
     entry.title = " ".join(titles).strip()
     entry.is_predicted |= "PREDICTION" in entry.title.upper()
     entry.missing = _missing(remarks.get(465, []))
