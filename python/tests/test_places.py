@@ -20,6 +20,7 @@ from octitrate.prepare.entry import Atom, Entry, Residue
 from octitrate.prepare.job import site_names
 from octitrate.prepare.options import Options
 from octitrate.prepare.read import read
+from octitrate.prepare.read_pdb import read_pdb
 from octitrate.prepare.report import Report
 from octitrate.prepare.structure import pdb as structure_text
 
@@ -204,6 +205,35 @@ def test_a_disulfide_of_chains_that_are_both_there_is_no_free_thiol(report: Repo
     both: Any = [chains.Segment("A", [here]), chains.Segment("B", [other])]
     assert chains.bridges(Entry("x.pdb", "PDB", {1: [here, other]}), [here, other], both, report) == [(here, other)]
     assert "free thiol" not in notes(report)
+
+
+@pytest.mark.parametrize("is_seen", [True, False], ids=["with its sulfur", "without"])
+@pytest.mark.parametrize(("partner", "operators", "said"), [("A    5", "1555   2655", "the same residue"), ("A    5", "              ", "the same residue"), ("B    9", "1555   2655", "CYS 9 of chain B")])
+def test_a_disulfide_to_a_symmetry_copy_is_warned_of_and_not_built(partner: str, operators: str, said: str, is_seen: bool, report: Report) -> None:
+    """The partner is not in the box; a residue whose sulfur was not seen was bonded to itself."""
+    residue = _cysteine("A", 5, 0.0)
+    residue.original = "CYX"
+    residue.atoms = [*(residue.atoms if is_seen else []), Atom("CA", "", 1.0, (0.0, 0.2, 0.0), "C")]
+    entry = read_pdb(f"SSBOND   1 CYS A    5    CYS {partner}                          {operators}  2.04\n", "x.pdb")
+    assert chains.bridges(entry, [residue], [chains.Segment("A", [residue])], report) == []
+    assert notes(report) == (
+        f"CYS 5 of chain A is bonded to {said} of a symmetry copy, which is not in the box: it is built as a free thiol, which it is not in the protein; "
+        "a file that has the copy as a chain of its own keeps the disulfide"
+    )
+
+
+def test_a_disulfide_of_one_copy_that_is_not_the_first_is_built(report: Report) -> None:
+    both = [_cysteine("A", 5, 0.0), _cysteine("A", 9, 0.205)]
+    entry = read_pdb("SSBOND   1 CYS A    5    CYS A    9                          2555   2555  2.04\n", "x.pdb")
+    assert chains.bridges(entry, both, [chains.Segment("A", both)], report) == [(both[0], both[1])]
+    assert report.warnings() == []
+
+
+def test_a_bond_of_another_kind_to_a_symmetry_copy_is_warned_of(report: Report) -> None:
+    lysine = Residue("LYS", "A", 5, "", [Atom("NZ", "", 1.0, (0.0, 0.0, 0.0), "N")])
+    entry = read_pdb("LINK         NZ  LYS A   5                 CG  ASP A   9     1555   3555  1.34\n", "x.pdb")
+    chains.named_bonds(entry, [chains.Segment("A", [lysine])], report)
+    assert notes(report) == "NZ of LYS 5 of chain A is bonded to CG of ASP 9 of a symmetry copy, which is not in the box: it is built without this bond"
 
 
 @pytest.mark.parametrize(("apart", "called", "warned"), [(0.4, "CYX", True), (0.4, "CYM", False), (0.205, "CYX", False)])

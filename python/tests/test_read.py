@@ -263,16 +263,19 @@ def test_bonds_that_are_no_disulfides_are_read(tmp_path: Path) -> None:
     )
     assert [(link.ends, link.residues, link.atoms) for link in entry.links] == [thioether]
     assert entry.bridges == [(("A", 3, ""), ("B", 7, ""))]
-    columns = [f"{what}ptnr{i}_{name}" for i in (1, 2) for what, name in (("", "auth_asym_id"), ("", "auth_comp_id"), ("", "auth_seq_id"), ("", "label_atom_id"), ("pdbx_", "PDB_ins_code"))]
+    columns = [f"{what}ptnr{i}_{name}" for i in (1, 2) for what, name in (("", "auth_asym_id"), ("", "auth_comp_id"), ("", "auth_seq_id"), ("", "label_atom_id"), ("", "symmetry"), ("pdbx_", "PDB_ins_code"))]
     path = tmp_path / "x.cif"
     path.write_text(
         "data_x\nloop_\n_struct_conn.conn_type_id\n"
         + "".join(f"_struct_conn.{column}\n" for column in columns)
-        + "covale A CYS 19 SG ? A PHE 52 CE2 B\nmetalc A CYS 19 SG ? A ZN 52 ZN ?\nloop_\n"
+        + "covale A CYS 19 SG 1_555 ? A PHE 52 CE2 1_555 B\nmetalc A CYS 19 SG 1_555 ? A ZN 52 ZN 1_555 ?\n"
+        + "disulf A CYS 3 SG 1_555 ? A CYS 3 SG 2_655 ?\nloop_\n"
         + "".join(f"_atom_site.{column}\n" for column in COLUMNS.split())
         + SITE.format(n=2, name="GLY")
     )
-    assert [(link.ends, link.residues, link.atoms) for link in read(path).links] == [thioether]
+    between, copied = read(path).links
+    assert (between.ends, between.residues, between.atoms, between.is_across) == (*thioether, False)
+    assert (copied.ends, copied.atoms, copied.is_across) == ((("A", 3, ""), ("A", 3, "")), ("SG", "SG"), True)
 
 
 def _atoms(*rows: tuple[str, int, str]) -> str:

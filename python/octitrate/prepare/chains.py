@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from ..errors import Refused
 from ..words import counted, listed
 from . import coarse, names
-from .entry import Entry, Missing, Residue, distance
+from .entry import Entry, Link, Missing, Place, Residue, distance
 from .options import Options
 from .report import Report
 
@@ -313,6 +313,9 @@ def bridges(entry: Entry, everything: list[Residue], found: list[Segment], repor
     is_bonded = {frozenset((a.key, b.key)) for a, b in pairs}
     here = {r.key for r in cysteines}
     inside = {id(residue) for segment in found for residue in segment.residues}
+    paired = {residue.key for pair in pairs for residue in pair}
+    copied = _bonded_to_copies(entry, {key: residue for key, residue in by_key.items() if key not in paired}, report)
+    taken |= {k for k, residue in enumerate(cysteines) if residue.key in copied}
     alone = _left_alone(entry, everything, cysteines, taken, inside, report)
     for index, residue in enumerate(cysteines):
         if index not in taken | alone and residue.original.upper() in names.IN_DISULFIDE:
@@ -321,6 +324,21 @@ def bridges(entry: Entry, everything: list[Residue], found: list[Segment], repor
         if {a, b} <= by_key.keys() and frozenset((a, b)) not in is_bonded and len({a, b} & here) != 1:
             report.warn(f"the file names a disulfide between {a[1]}{a[2]} of chain {a[0]} and {b[1]}{b[2]} of chain {b[0]}, which are too far apart: none is built")
     return pairs
+
+
+def _bonded_to_copies(entry: Entry, free: dict[Place, Residue], report: Report) -> set[Place]:
+    """Warns of cysteines whose partner in a disulfide is in a symmetry copy, which is not in the box; `free`: those that are in no other disulfide. Returns where they stand."""
+    found: dict[Place, Place] = {}
+    for link in entry.links:
+        if link.is_across and link.atoms == ("SG", "SG"):
+            found |= {end: partner for end, partner in (link.ends, link.ends[::-1]) if end in free}
+    for end, partner in found.items():
+        other = "the same residue" if partner == end else f"CYS {partner[1]}{partner[2]} of chain {partner[0] or '(blank)'}"
+        report.warn(
+            f"{free[end]} is bonded to {other} of a symmetry copy, which is not in the box: it is built as a free thiol, which it is not in the protein; "
+            "a file that has the copy as a chain of its own keeps the disulfide"
+        )
+    return set(found)
 
 
 def _left_alone(entry: Entry, everything: list[Residue], cysteines: list[Residue], taken: set[int], inside: set[int], report: Report) -> set[int]:
@@ -384,6 +402,9 @@ def named_bonds(entry: Entry, found: list[Segment], report: Report) -> None:
     are passed over, and so are peptide bonds, which distances tell."""
     inside = {residue.key: residue for segment in found for residue in segment.residues}
     for link in entry.links:
+        if link.is_across:
+            _warn_of_copy(link, inside, report)
+            continue
         if not set(link.ends) <= inside.keys() or set(link.atoms) == {"C", "N"}:
             continue
         one, other = (inside[end] for end in link.ends)
@@ -399,6 +420,20 @@ def named_bonds(entry: Entry, found: list[Segment], report: Report) -> None:
         where = "not both of which were seen" if length is None else f"which are {10 * length:.2f} Å apart"
         record = "LINK" if entry.kind == "PDB" else "struct_conn"
         raise Refused(f"{what}, {where}", f"cyclic and cross-linked chains are not prepared; if there is no such bond in the protein, take it out of the file ({record})")
+
+
+def _warn_of_copy(link: Link, inside: dict[Place, Residue], report: Report) -> None:
+    """Warns of a bond to an amino acid of a symmetry copy; disulfides have a warning of their own."""
+    if link.atoms == ("SG", "SG") or any(_in_sequence(called) not in names.SIDE_CHAINS for called in link.residues):
+        return
+    for k, end in enumerate(link.ends):
+        if end in inside and inside[end].name == _in_sequence(link.residues[k]):
+            _, number, code = link.ends[1 - k]
+            report.warn(
+                f"{link.atoms[k]} of {inside[end]} is bonded to {link.atoms[1 - k]} of {_in_sequence(link.residues[1 - k])} {number}{code} of a symmetry copy, which is not in the box: "
+                "it is built without this bond"
+            )
+            return
 
 
 def _order(found: list[Segment]) -> dict[int, tuple[int, int]]:

@@ -87,6 +87,8 @@ class Link:
     residues: tuple[str, str]
     """What the file calls the residues at its ends."""
     atoms: tuple[str, str]
+    is_across: bool = False
+    """Whether its ends are in different symmetry copies, so that the file does not have one of them."""
 
 
 @dataclass(slots=True)
@@ -114,11 +116,12 @@ class Entry:
     parents: dict[str, str] = field(default_factory=dict)
     """What modified amino acids were made from, by their names (MODRES)."""
     links: list[Link] = field(default_factory=list)
-    """Other bonds that it names."""
+    """Other bonds that it names, and disulfides between symmetry copies."""
 
     def add(self, link: Link) -> None:
-        """Takes a bond; one between two sulfurs of cysteine is a disulfide."""
-        if link.atoms == ("SG", "SG"):
+        """Takes a bond; one between two sulfurs of cysteine is a disulfide. A residue is bonded to itself only as a symmetry copy."""
+        link.is_across |= link.ends[0] == link.ends[1]
+        if link.atoms == ("SG", "SG") and not link.is_across:
             if all(set(link.ends) != set(ends) for ends in self.bridges):
                 self.bridges.append(link.ends)
         else:

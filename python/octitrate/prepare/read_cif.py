@@ -52,7 +52,8 @@ def read_cif(text: str, path: str) -> Entry:
         if one is not None and other is not None:
             residues = [_first(row, f"ptnr{i}_auth_comp_id", f"ptnr{i}_label_comp_id") for i in (1, 2)]
             atoms = ["SG" if kind == "disulf" else row.get(f"ptnr{i}_label_atom_id", "") for i in (1, 2)]
-            entry.add(Link((one, other), (residues[0], residues[1]), (atoms[0], atoms[1])))
+            operators = {row.get(f"ptnr{i}_symmetry", "") for i in (1, 2)} - {""}
+            entry.add(Link((one, other), (residues[0], residues[1]), (atoms[0], atoms[1]), len(operators) > 1))
     return entry
 
 

@@ -68,10 +68,10 @@ def read_pdb(text: str, path: str) -> Entry:
             entry.sequences.setdefault(line[11:12].strip(), []).extend(line[19:70].split())
         elif record == "SSBOND" and (match := _BRIDGE.match(line)):
             ends = (match[1].strip(), int(match[2]), match[3].strip()), (match[4].strip(), int(match[5]), match[6].strip())
-            entry.add(Link(ends, ("CYS", "CYS"), ("SG", "SG")))
+            entry.add(Link(ends, ("CYS", "CYS"), ("SG", "SG"), _is_across(line)))
         elif record == "LINK" and (match := _LINK.match(line)):
             one, other = ([part.strip() for part in match.groups()[start : start + 5]] for start in (0, 5))
-            entry.add(Link(((one[2], int(one[3]), one[4]), (other[2], int(other[3]), other[4])), (one[1], other[1]), (one[0], other[0])))
+            entry.add(Link(((one[2], int(one[3]), one[4]), (other[2], int(other[3]), other[4])), (one[1], other[1]), (one[0], other[0]), _is_across(line)))
     entry.title = " ".join(titles).strip()
     entry.is_predicted |= "PREDICTION" in entry.title.upper()
     entry.missing = _missing(remarks.get(465, []))
@@ -82,6 +82,12 @@ def read_pdb(text: str, path: str) -> Entry:
 
 def _same(a: Residue, b: Residue) -> bool:
     return a.key == b.key and a.name == b.name
+
+
+def _is_across(line: str) -> bool:
+    """Whether the symmetry operators of the two ends of SSBOND or LINK (columns 60 to 65 and 67 to 72) are there and differ."""
+    one, other = line[59:65].strip(), line[66:72].strip()
+    return bool(one and other) and one != other
 
 
 def _atom(line: str, place: str) -> tuple[Residue, Atom]:
