@@ -145,7 +145,7 @@ def test_what_was_not_seen_and_what_belongs_together_is_read() -> None:
     )
     entry = read_pdb(text, "x")
     assert [(m.name, m.chain, m.number, m.insertion) for m in entry.missing] == [("MET", "A", 1, ""), ("GLY", "A", 2, "A")]
-    assert entry.units == [["A", "B"]]
+    assert entry.units == [{"A": 1, "B": 1}]
     assert entry.sequences == {"A": ["MET", "GLY", "ALA"]}
     assert entry.bridges == [(("A", 3, ""), ("B", 7, "B"))]
 
@@ -170,7 +170,7 @@ def test_sequences_of_mmcif_files_of_other_programs_are_those_of_their_entities(
     )
     entry = read(path)
     assert entry.sequences == {"H": ["MET", "GLY", "ALA"]}
-    assert entry.units == [["H"]]
+    assert entry.units == [{"H": 1}]
 
 
 @pytest.mark.parametrize("order", [("SER", "SER", "THR", "THR"), ("SER", "THR", "SER", "THR")], ids=["one after another", "row by row"])

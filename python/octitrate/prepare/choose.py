@@ -5,9 +5,12 @@ Nothing is built here. Every choice is noted; what cannot be chosen without the 
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections import defaultdict
 from collections.abc import Iterable
+
+import numpy as np
 
 import numpy as np
 
@@ -33,6 +36,15 @@ NEAR = 0.5
 BONDED_TO_METAL = 0.28
 """nm; atoms that hold a metal are nearer."""
 
+COPIES = 0.95
+"""The part of the shorter of two chains that is in the other one if they are copies."""
+
+ON_EACH_OTHER = 0.3
+"""nm; CA atoms of two molecules that are beside each other are farther apart than 0.35, those of one in two conformations mostly nearer than this."""
+
+ONE_MIDDLE = 0.5
+"""nm; the middles of two helices that touch are 0.8 to 1.0 apart."""
+
 SAME_PLACE = 0.0005
 """nm; atoms of one name that are nearer are one atom that the file has twice: half of its last digit."""
 
@@ -41,16 +53,37 @@ def model(entry: Entry, options: Options, report: Report) -> list[Residue]:
     """The residues of the model that is asked for, or of the only one."""
     models = sorted(entry.models)
     if options.model is None and len(models) > 1:
-        raise Refused(
-            f"{entry.path}: there are {len(models)} models ({models[0]} to {models[-1]}), and one structure is prepared",
-            f"choose one: --model {models[0]}",
-        )
+        what = f"{entry.path}: there are {len(models)} models ({models[0]} to {models[-1]})"
+        if _are_apart(entry):
+            raise Refused(
+                f"{what} at different places, as the subunits of one assembly have them, and one structure is prepared",
+                f"put the subunits into one model and give every chain a name of its own (column 22); --model {models[0]} prepares the first of them alone",
+            )
+        raise Refused(f"{what}, and one structure is prepared", f"choose one: --model {models[0]}")
     chosen = models[0] if options.model is None else options.model
     if chosen not in entry.models:
         raise Refused(f"{entry.path}: there is no model {chosen}", f"choose one of {f'{models[0]} to {models[-1]}' if len(models) > 2 and models == list(range(models[0], models[-1] + 1)) else ', '.join(map(str, models))}")
     if len(models) > 1:
         report.note(f"model {chosen} of {len(models)}")
+        if _are_apart(entry):
+            report.warn(
+                f"the {len(models)} models are at different places, as the subunits of one assembly have them: model {chosen} is prepared without the others, and groups that "
+                "touch them titrate as if in water; to prepare them together put them into one model in which every chain has a name of its own"
+            )
     return entry.models[chosen]
+
+
+def _are_apart(entry: Entry) -> bool:
+    """Whether the first two models lie beside each other: subunits, of which hardly a CA is on one of the other. Conformers lie on each other, and those of a chain without
+    a fold have one middle at least."""
+    one, other = (
+        np.array([atom.position for residue in entry.models[number] if (atom := residue.atom("CA")) and residue.has("N", "C")]) for number in sorted(entry.models)[:2]
+    )
+    if not len(one) or not len(other) or np.linalg.norm(one.mean(axis=0) - other.mean(axis=0)) < ONE_MIDDLE:
+        return False
+    some = other[:: max(1, len(other) // 500)]
+    nearest = np.array([np.linalg.norm(one - place, axis=1).min() for place in some])
+    return bool(np.mean(nearest < ON_EACH_OTHER) < 0.05)
 
 
 def standard_names(residues: list[Residue], report: Report) -> None:
@@ -340,8 +373,10 @@ def _wanted(entry: Entry, proteins: dict[str, list[str]], options: Options, repo
                 why = "the file has them in " + str(len(entry.units)) + " biological units: " + "; ".join(", ".join(unit) for unit in entry.units)
             first = next((unit for unit in entry.units if group[0] in unit), [group[0]])
             first = [chain for chain in first if chain in proteins]
+            seen = list(dict.fromkeys(counted(len(proteins[chain]), "residue") for chain in group))
+            same = f"the same sequence ({seen[0]})" if len(seen) == 1 else f"the same sequence, as far as it was seen ({', '.join(seen)})"
             raise Refused(
-                f"{entry.path}: chains {', '.join(group)} have the same sequence ({counted(len(proteins[group[0]]), 'residue')}), and {why}",
+                f"{entry.path}: chains {', '.join(group)} have {same}, and {why}",
                 f"prepare one unit with --chains {','.join(first)}, or prepare everything with --chains all",
             )
     report.note(f"{'chain' if len(proteins) == 1 else 'chains'} {there}")
@@ -349,10 +384,12 @@ def _wanted(entry: Entry, proteins: dict[str, list[str]], options: Options, repo
 
 
 def _copies(entry: Entry, proteins: dict[str, list[str]]) -> list[list[str]]:
-    """Chains with the same sequence, group by group; of what is seen, where the file does not say what was in the crystal."""
-    groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    """Chains with the same sequence, group by group; where the file does not say what was in the crystal, those of which the same was seen but for a few residues."""
+    groups: dict[tuple[str, ...], list[str]] = {}
     for chain, found in proteins.items():
-        groups[tuple(entry.sequences.get(chain) or found)].append(chain)
+        whole = tuple(entry.sequences.get(chain) or found)
+        seen = [] if whole in groups or entry.sequences.get(chain) else [other for other, group in groups.items() if not entry.sequences.get(group[0])]
+        groups.setdefault(next((other for other in seen if _is_alike(whole, other)), whole), []).append(chain)
     return list(groups.values())
 
 
@@ -364,6 +401,15 @@ def _places(residues: Iterable[Residue]) -> np.ndarray:
 def _nearest(residue: Residue, places: np.ndarray) -> float:
     """The distance (nm) of a residue from the nearest of these places; infinite if there are none."""
     return min((float(np.linalg.norm(places - atom.position, axis=1).min(initial=np.inf)) for atom in residue.atoms), default=math.inf)
+
+
+def _is_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two chains are copies of which not the same residues were seen, such as other ones at an end; of a few residues nothing can be said."""
+    short = min(len(one), len(other))
+    if short < 20 or max(len(one), len(other)) > 1.5 * short:
+        return False
+    same = sum(block.size for block in difflib.SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks())
+    return same >= COPIES * short
 
 
 def _contents(residues: list[Residue]) -> str:

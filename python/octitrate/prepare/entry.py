@@ -109,8 +109,8 @@ class Entry:
     """What was in the crystal, chain by chain (SEQRES)."""
     missing: list[Missing] = field(default_factory=list)
     """What was not seen in it (REMARK 465)."""
-    units: list[list[str]] = field(default_factory=list)
-    """Chains of each biological unit (REMARK 350)."""
+    units: list[dict[str, int]] = field(default_factory=list)
+    """Chains of each biological unit (REMARK 350), and how many copies of each it has."""
     bridges: list[tuple[Place, Place]] = field(default_factory=list)
     """Disulfides that the file names (SSBOND): where both cysteines stand."""
     parents: dict[str, str] = field(default_factory=dict)

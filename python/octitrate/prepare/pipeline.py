@@ -21,7 +21,7 @@ from ..errors import named
 from ..force_fields import FORCE_FIELDS
 from ..residues import TitratableForceField
 from ..words import counted
-from . import build, called, chains, chirality, choose, coarse, confidence, flips, loops, molecules, mutate, numbers, order, predict, sites, solvate, structure
+from . import build, called, chains, chirality, choose, coarse, confidence, flips, loops, molecules, mutate, numbers, order, predict, sites, solvate, structure, units
 from .folder import MARKER, Folder, digest
 from .job import Titration, heated, job, length, offsets
 from .options import Options
@@ -49,6 +49,7 @@ def prepare(options: Options, report: Report) -> Path:
     report.step("Chains")
     everything = residues
     residues = choose.chains(entry, residues, options, report)
+    units.note(entry, everything, residues, options, report)
     report.step("Alternates")
     residues = choose.one_place(residues, options, report)
     mutate.mutate(residues, options, report)

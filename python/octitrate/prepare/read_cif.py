@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 from ..errors import Refused
@@ -129,16 +130,25 @@ def _polymers(block: Any) -> dict[str, list[str]]:
     return {entity: list(residues.values()) for entity, residues in found.items()}
 
 
-def _units(block: Any, chains: dict[str, str]) -> list[list[str]]:
-    """Chains of each biological unit, by the author's names; `chains`: what the author calls those that the atoms have."""
+def _units(block: Any, chains: dict[str, str]) -> list[dict[str, int]]:
+    """Chains of each biological unit, by the author's names, and how many copies of each it has; `chains`: what the author calls those that the atoms have."""
     authors = chains | {row.get("asym_id", ""): row.get("pdb_strand_id", "") for row in _table(block, "pdbx_poly_seq_scheme")}
-    units: dict[str, list[str]] = {}
+    units: dict[str, dict[str, int]] = {}
     for row in _table(block, "pdbx_struct_assembly_gen"):
-        for label in row.get("asym_id_list", "").split(","):
-            chain = authors.get(label.strip())
-            if chain and chain not in units.setdefault(row.get("assembly_id", ""), []):
-                units[row.get("assembly_id", "")].append(chain)
+        unit = units.setdefault(row.get("assembly_id", ""), {})
+        for chain in dict.fromkeys(authors.get(label.strip()) for label in row.get("asym_id_list", "").split(",")):
+            if chain:
+                unit[chain] = unit.get(chain, 0) + operators(row.get("oper_expression", ""))
     return [unit for unit in units.values() if unit]
+
+
+def operators(expression: str) -> int:
+    """How many symmetry operators an expression means: 3 are `1,2,4` and `(1-3)`, 6 are `(1,2)(3-5)`, whose parts are multiplied."""
+    count = 1
+    for part in re.findall(r"[^()\s]+", expression):
+        spans = [re.fullmatch(r"(\d+)-(\d+)", item) for item in part.split(",") if item]
+        count *= max(1, sum(1 if span is None else int(span[2]) - int(span[1]) + 1 for span in spans))
+    return count
 
 
 def _table(block: Any, name: str) -> list[dict[str, str]]:

@@ -160,12 +160,23 @@ def _missing(lines: list[str]) -> list[Missing]:
     return found
 
 
-def _units(lines: list[str]) -> list[list[str]]:
-    """Chains of each biological unit of REMARK 350."""
-    units: list[list[str]] = []
+def _units(lines: list[str]) -> list[dict[str, int]]:
+    """Chains of each biological unit of REMARK 350, and by how many operators (BIOMT1 to BIOMT3) each is placed."""
+    units: list[dict[str, int]] = []
+    placed: list[str] = []
+    is_whole = False
     for line in lines:
         if line.startswith("BIOMOLECULE:"):
-            units.append([])
+            units.append({})
+            placed = []
         elif "CHAINS:" in line and units:
-            units[-1] += [c for c in line.split("CHAINS:")[1].replace(",", " ").split() if c not in units[-1]]
-    return [unit for unit in units if unit]
+            placed = [] if is_whole else placed
+            placed += line.split("CHAINS:")[1].replace(",", " ").split()
+            for chain in placed:
+                units[-1].setdefault(chain, 0)
+        elif line.split()[:1] == ["BIOMT1"] and units:
+            for chain in placed:
+                units[-1][chain] += 1
+        is_whole = line.split()[:1] in (["BIOMT1"], ["BIOMT2"], ["BIOMT3"])
+    # A chain without operators stays where it is.
+    return [{chain: max(count, 1) for chain, count in unit.items()} for unit in units if unit]
