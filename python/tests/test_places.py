@@ -276,3 +276,51 @@ def test_chains_with_long_names_are_apart_in_the_pdb_file() -> None:
         topology.addAtom("CA", app.element.carbon, topology.addResidue("ALA", topology.addChain(name), "1"))
     rows = [row for row in structure_text(Model(topology, np.zeros((4, 3)))).splitlines() if row.startswith("ATOM")]
     assert [row[21] for row in rows] == ["B", "A", "C", "B"]
+
+
+def _with_codes(codes: list[str], missing: list[str]) -> Entry:
+    """A peptide whose residues have these numbers with codes, and residues that were not seen."""
+    rows = peptide_text(*CHAIN).splitlines()
+    text = "".join(f"{row[:22]}{code[:-1]:>4}{code[-1]}{row[27:]}\n" for row in rows for code in [codes[int(row[22:26]) - 1]] if code)
+    return read_pdb("REMARK 465   M RES C SSSEQI\n" + "".join(f"REMARK 465     SER A {one[:-1]:>5}{one[-1]}\n" for one in missing) + text, "x.pdb")
+
+
+LAST = ["4 ", "5 ", "6 ", "7 "]
+
+
+@pytest.mark.parametrize(
+    ("codes", "missing", "capped"),
+    [
+        (["1C", "1B", "1A", "1 ", *LAST], ["1E", "1D"], (True, False)),  # thrombin
+        (["1A", "1B", "1C", "2 ", *LAST], ["1 "], (True, False)),
+        (["1 ", "1A", "2 ", "3 ", *LAST], ["1B", "1A"], (True, False)),
+        (["1 ", "2 ", "2A", "3 ", *LAST], ["1B"], (True, False)),  # it cannot be between two that are bonded
+        (["0 ", "1 ", "2 ", "3 ", *LAST[:-1], "7A"], ["7B"], (False, True)),
+        (["0 ", "1 ", "2 ", "3 ", *LAST[:-1], "7B"], ["7A", "7 "], (False, True)),
+        (["0 ", "1 ", "2 ", "3 ", *LAST], ["7A"], (False, True)),
+    ],
+    ids=["falling", "rising", "falling where they were not seen", "falling by the bonds", "rising at the end", "falling at the end", "one behind the last"],
+)
+def test_residues_that_were_not_seen_are_at_their_end_whichever_way_the_codes_run(codes: list[str], missing: list[str], capped: tuple[bool, bool], report: Report) -> None:
+    """The codes of thrombin fall to the number without one, so that what stood before the first residue was taken for a part of the chain, and the end was charged."""
+    entry = _with_codes(codes, missing)
+    for residue in entry.models[1]:
+        residue.atoms = [atom for atom in residue.atoms if atom.name != "OXT"]
+    segment = chains.segments(entry, entry.models[1], Options(input=Path("x.pdb")), report)[0]
+    assert (segment.capped_start, segment.capped_end) == capped
+
+
+@pytest.mark.parametrize("codes", [["60C", "60B", "60A", "60 "], ["60 ", "60A", "60B", "60C"]], ids=["falling", "rising"])
+def test_a_gap_between_insertion_codes_has_the_residues_between_them(codes: list[str], report: Report) -> None:
+    first, *between, last = codes
+    entry = _with_codes(["59 ", first, "", "", last, "61 ", "62 ", "63 "], between)
+    with pytest.raises(Refused, match=rf"between GLU {first.strip()} and ASP {last.strip()}: 2 residues are missing \(SER {between[0].strip()}, SER {between[1].strip()}\)"):
+        chains.segments(entry, entry.models[1], Options(input=Path("x.pdb")), report)
+
+
+def test_a_residue_without_a_backbone_is_missing_where_falling_codes_put_it(report: Report) -> None:
+    entry = _with_codes(["1B", "1A", "1 ", "2 ", "4 ", "5 ", "6 ", "7 "], ["1D", "1C", "3 "])
+    residue = entry.models[1][0]
+    residue.atoms = [atom for atom in residue.atoms if atom.name != "CA"]
+    chains.check_atoms(entry.models[1], entry, report)
+    assert [f"{one.number}{one.insertion}" for one in entry.missing] == ["1D", "1C", "1B", "3"]

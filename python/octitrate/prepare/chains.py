@@ -7,6 +7,7 @@ of what was seen of it: those get caps (acetyl, N-methylamide), because nothing 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..errors import Refused
@@ -89,7 +90,7 @@ def check_atoms(protein: list[Residue], entry: Entry, report: Report) -> list[Re
         raise Refused(f"{entry.path}: nothing of the protein is left", "drop less")
     bare = coarse.refuse(amino, entry, 0.5)
     for residue in bare:
-        _count_as_missing(residue, entry)
+        _count_as_missing(residue, entry, [one for one in protein if one.chain == residue.chain])
         absent = ", ".join(name for name in ("N", "CA", "C") if not residue.has(name))
         report.warn(f"{residue} has no {absent}, and a backbone cannot be built from the rest: it is left out and counts as a residue that was not seen")
     protein = [residue for residue in protein if residue not in bare]
@@ -109,11 +110,12 @@ def check_atoms(protein: list[Residue], entry: Entry, report: Report) -> list[Re
     return protein
 
 
-def _count_as_missing(residue: Residue, entry: Entry) -> None:
-    """Puts a residue that is left out among those that were not seen, at its place. Where the file has no list of them, its sequence tells."""
+def _count_as_missing(residue: Residue, entry: Entry, chain: list[Residue]) -> None:
+    """Puts a residue that is left out among those of its chain that were not seen, at its place. Where the file has no list of them, its sequence tells."""
     listed_here = [k for k, one in enumerate(entry.missing) if one.chain == residue.chain]
     if listed_here or not entry.sequences.get(residue.chain):
-        behind = [k for k in listed_here if (entry.missing[k].number, entry.missing[k].insertion) > (residue.number, residue.insertion)]
+        place = _places(chain, [entry.missing[k] for k in listed_here])
+        behind = [k for k in listed_here if place(entry.missing[k]) > place(residue)]
         entry.missing.insert(behind[0] if behind else len(entry.missing), Missing(residue.original or residue.name, residue.chain, residue.number, residue.insertion))
 
 
@@ -192,12 +194,29 @@ def bonded(before: Residue, after: Residue) -> bool:
 def _between(entry: Entry, residues: list[Residue], before: Residue, after: Residue, missing: list[Missing]) -> list[Missing]:
     """What the file says was there between two residues of a chain and was not seen. Without a list of it: residues of the numbers between, with the names that the
     sequence has for them."""
-    first, last = (before.number, before.insertion), (after.number, after.insertion)
-    named = [m for m in missing if first < (m.number, m.insertion) < last]
+    place = _places(residues, missing)
+    named = [m for m in missing if place(before) < place(m) < place(after)]
     if named or missing:
         return [replace(m, name=_in_sequence(m.name)) for m in named]
     sequence = _numbered(entry.sequences.get(before.chain, []), residues)
     return [Missing(sequence.get(number, ""), before.chain, number, "") for number in range(before.number + 1, after.number)]
+
+
+def _places(residues: list[Residue], missing: list[Missing]) -> Callable[[Residue | Missing], tuple[int, int]]:
+    """What orders the residues of a chain, those that were seen and those that were not: their numbers, and their insertion codes, which come behind the number without one
+    (60, 60A, 60B) or fall before it (1B, 1A, 1, as in thrombin). They fall at a number where they do so in the file, or where a residue that was not seen would stand between
+    two that are bonded."""
+
+    def code(one: Residue | Missing) -> int:
+        return int.from_bytes(one.insertion.encode(), "big")
+
+    of_file: tuple[Sequence[Residue | Missing], ...] = (residues, missing)
+    falling = {one.number for chain in of_file for one, other in zip(chain, chain[1:]) if one.number == other.number and code(other) < code(one)}
+    joined = [(one, other) for one, other in zip(residues, residues[1:]) if bonded(one, other)]
+    for m in missing:
+        if any(one.number == m.number and (one.number, code(one)) < (m.number, code(m)) < (other.number, code(other)) for one, other in joined):
+            falling.add(m.number)
+    return lambda one: (one.number, -code(one) if one.number in falling else code(one))
 
 
 def _numbered(sequence: list[str], residues: list[Residue]) -> dict[int, str]:
@@ -273,10 +292,8 @@ def _unseen_ends(entry: Entry, chain: str, found: list[Segment], missing: list[M
     """How many residues the crystal had before the first and after the last that were seen."""
     first, last = found[0].residues[0], found[-1].residues[-1]
     if missing:
-        return (
-            sum((m.number, m.insertion) < (first.number, first.insertion) for m in missing),
-            sum((m.number, m.insertion) > (last.number, last.insertion) for m in missing),
-        )
+        place = _places([residue for segment in found for residue in segment.residues], missing)
+        return sum(place(m) < place(first) for m in missing), sum(place(m) > place(last) for m in missing)
     sequence = [_in_sequence(name) for name in entry.sequences.get(chain, [])]
     seen = [_in_sequence(residue.original or residue.name) for segment in found for residue in segment.residues]
     blocks = [b for b in difflib.SequenceMatcher(None, sequence, seen, autojunk=False).get_matching_blocks() if b.size]
