@@ -71,6 +71,12 @@ def _capped(text: str) -> str:
     return "".join(kept).replace(" CA  NAC", " CH3 NAC")
 
 
+def _amide(text: str) -> str:
+    """As an entry whose sequence has the amide at the end of the chain, in the place of OXT."""
+    rows = [row if row[12:16].strip() != "OXT" else f"HETATM{row[6:12]} N   NH2 A   9 {row[27:76]} N\n" for row in LINES(text, True)]
+    return SEQUENCE.replace(f" {len(CHAIN)} ", f" {len(CHAIN) + 1} ").replace("\n", " NH2\n") + "".join(rows)
+
+
 def _incomplete(text: str) -> str:
     """LYS 4 with two ways for its side chain, 3 Å apart, of which the likelier one ends at CD."""
     out = []
@@ -239,6 +245,17 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
         r"GLY 16 of chain A is the last residue of one \(it has OXT\), ALA 1 of chain A the first of the next: charged ends",
     ),
     "cap of GROMACS": (_capped, {}, "no heavy atom of the protein is missing"),
+    "amide dropped": (_amide, {"drop": ["NH2"]}, r"NH2, 1 molecule \(9 of chain A\): left out, as asked\n(.*\n)*GLY 8 of chain A is the last residue: a charged end\n"),
+    "amide that was not seen": (
+        lambda t: "".join(row for row in LINES(_amide(t), True) if row[17:20] != "NH2" or row.startswith("SEQRES")),
+        {},
+        r"GLY 8 of chain A is the last residue there is, 1 residue after it was not seen: capped \(NME\)",
+    ),
+    "cap dropped": (
+        lambda t: SEQUENCE.replace(CHAIN[-1] + "\n", "NME\n") + _capped(t),
+        {"drop": ["NME"]},
+        "SER 7 of chain A is the last residue: a charged end\n",
+    ),
     "ligand dropped": (lambda t: t + hetero("XYZ", "C1", "C", (60, 60, 60)), {"drop": ["XYZ"]}, r"XYZ, 1 molecule \(200 of chain A\): left out, as asked"),
     "ligand of a docking program dropped": (lambda t: t + "".join(hetero("LIG", e, e, (60.0 + 1.4 * k, 60, 60), 1, "B") for k, e in enumerate("CCCO")), {"drop": ["LIG"]}, r"LIG, 1 molecule \(1 of chain B\): left out, as asked"),
     "additive": (lambda t: t + hetero("SO4", "S", "S", (60, 60, 60)), {}, r"SO4 \(sulfate\), 1 molecule .* it comes from the crystallisation"),
@@ -288,6 +305,8 @@ BUILT = {
     "a last residue with N alone": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "NME"],
     "two chains of one name": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"] * 2,
     "two chains of one name whose numbers fall": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"] * 2,
+    "amide that was not seen": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "GLY", "NME"],
+    "cap dropped": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER"],
     "cap of GROMACS": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "NME"],
     "loop with selenomethionine built": ["ALA", "GL3", "GLY", "MET", "AS3", "HIP", "SER", "ZGLY"],
     "metal kept": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY", "ZN"],

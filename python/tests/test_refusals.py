@@ -155,7 +155,7 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "amino acid as a ligand": (
         lambda t: t + "TER\n" + "".join(row[:22] + " 301" + row[26:] for row in moved(t, "A", 40.0).splitlines(True) if int(row[22:26]) == 8),
         "GLY 301 of chain A is an amino acid by itself .* a ligand",
-        "take it out of the file",
+        "^--drop 'A:GLY 301' leaves it out$",
     ),
     "last residue behind a gap": (lambda t: without(t, 6, 7), "broken between SER 5 and GLY 8: 2 residues are missing", "--gaps cap ends the chain"),
     "two chains without names": (
@@ -173,7 +173,7 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
         r"protein\.pdb: N and CA of its residues are 0\.1\d Å apart, a tenth of a bond: the coordinates are in nm, it seems", "has them in Å",
     ),
     "charges of a PQR file": (lambda t: t.replace("  1.00  0.00", " -0.40 1.824", 1), "ALA 1 of chain A has an occupancy below zero, as in PQR files", "made from"),
-    "a residue by itself": (lambda t: t + moved("".join(t.splitlines(True)[:5]), "B", 40.0), "ALA 1 of chain B is a chain by itself", r"--chains\), or put caps on its ends \(--ends capped\)"),
+    "a residue by itself": (lambda t: t + moved("".join(t.splitlines(True)[:5]), "B", 40.0), "ALA 1 of chain B is a chain by itself", r"^--drop 'B:ALA 1' leaves it out, as a ligand; if it is a chain, .*--chains\), or put caps on its ends \(--ends capped\)"),
     "one residue": (lambda t: without(t, *range(1, 8)), "GLY 8 of chain A is a chain by itself", "--ends capped"),
     "models": (_models, r"there are 2 models \(1 to 2\)", "--model 1"),
     "chains far from each other": (lambda t: t + moved(without(t, 8), "B", 800.0), r"the box would have \d+ million atoms: the protein is 8\d nm long", "--chains takes some of them"),
@@ -220,6 +220,11 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
         lambda t: "".join(row for row in _link(t).splitlines(True) if row[:4] == "LINK" or (int(row[22:26]), row[12:16].strip()) != (4, "CE")),
         "the file names a bond between CE1 of HIS 6 of chain A and CE of LYS 4 of chain A, not both of which were seen\n",
         "take it out of the file",
+    ),
+    "names of chains of two letters": (
+        lambda t: "".join(f"{row[:20]}B{row[21:]}" for row in t.splitlines(True)) + "".join(hetero("HOH", "O", "O", FAR, n).replace("HOH A", "HOHBA") for n in range(300, 330)),
+        r"protein\.pdb: ALAB is ALA of a chain whose name has two letters \(BA\), it seems, in columns 21 and 22\n",
+        "^give every chain a name of one letter ",
     ),
     "strange atom": (lambda t: t.replace(" OG ", " QG "), "SER 5 of chain A has atoms that SER does not have: QG", "own name"),
     "no backbone": (

@@ -137,7 +137,7 @@ def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Option
         if before.ended and after.atom("OXT") is not None and not any(bonded(after, other) for other in residues[place + 1 : place + 2]):
             raise Refused(
                 f"{after} is an amino acid by itself (it has OXT and is bonded to no other residue): a ligand, for which there is no force field yet",
-                "take it out of the file",
+                f"{_dropped(after)} leaves it out",
             )
         if before.atom("OXT") is not None and (before.ended or options.gaps == "cap"):
             capped = options.ends == "capped"
@@ -176,9 +176,14 @@ def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Option
         if len(segment.residues) == 1 and not (segment.capped_start or segment.capped_end):
             raise Refused(
                 f"{segment.residues[0]} is a chain by itself, which force fields have no parameters for",
-                "take it out of the file, prepare the other chains alone (--chains), or put caps on its ends (--ends capped)",
+                f"{_dropped(segment.residues[0])} leaves it out, as a ligand; if it is a chain, prepare the others alone (--chains), or put caps on its ends (--ends capped)",
             )
     return found
+
+
+def _dropped(residue: Residue) -> str:
+    """The option that leaves out one residue."""
+    return f"--drop '{residue.chain}:{residue.name} {residue.number}{residue.insertion}'"
 
 
 def _leave_out_oxt(residue: Residue) -> None:
@@ -295,6 +300,12 @@ def _unseen_ends(entry: Entry, chain: str, found: list[Segment], missing: list[M
         place = _places([residue for segment in found for residue in segment.residues], missing)
         return sum(place(m) < place(first) for m in missing), sum(place(m) > place(last) for m in missing)
     sequence = [_in_sequence(name) for name in entry.sequences.get(chain, [])]
+    # A cap that was seen and is not there any more was left out as asked.
+    caps = {residue.name for model in entry.models.values() for residue in model if residue.chain == chain} & {"NH2", *names.CAPS}
+    while sequence and sequence[0] in caps:
+        del sequence[0]
+    while sequence and sequence[-1] in caps:
+        del sequence[-1]
     seen = [_in_sequence(residue.original or residue.name) for segment in found for residue in segment.residues]
     blocks = [b for b in difflib.SequenceMatcher(None, sequence, seen, autojunk=False).get_matching_blocks() if b.size]
     if not sequence or not blocks or 2 * sum(block.size for block in blocks) < len(seen):

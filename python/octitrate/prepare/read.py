@@ -10,7 +10,8 @@ from pathlib import Path
 
 from ..errors import Refused
 from ..words import counted
-from .entry import Entry, distance
+from . import names
+from .entry import Entry, Residue, distance
 from .read_cif import read_cif
 from .read_pdb import read_pdb
 
@@ -36,6 +37,13 @@ def molecule(lines: list[str]) -> str:
         hydrogens = f"{elements.count('H')} of them hydrogens" if "H" in elements else "none of them hydrogen"
         return f"a molfile (SDF) of a molecule of {counted(len(elements), 'atom')}, {hydrogens}"
     return ""
+
+
+def _of_two_letters(entry: Entry) -> Residue | None:
+    """The first residue whose fourth letter is one of its chain, if that is so of most molecules but water; HISA, LYSH and others of some programs are few."""
+    others = [residue for residue in next(iter(entry.models.values())) if residue.name[:3] not in names.WATER]
+    shifted = [residue for residue in others if len(residue.name) == 4 and names.known_as(residue.name[:3]) in names.SIDE_CHAINS]
+    return shifted[0] if 2 * len(shifted) > len(others) else None
 
 
 def elements_of_molfile(lines: list[str]) -> list[str]:
@@ -94,6 +102,11 @@ def read(path: Path) -> Entry:
         raise Refused(
             f"{path}: N and CA of its residues are {10 * statistics.median(bonds):.2f} Å apart, a tenth of a bond: the coordinates are in nm, it seems",
             "a PDB or mmCIF file has them in Å: let the program that wrote it write them so",
+        )
+    if shifted := _of_two_letters(entry):
+        raise Refused(
+            f"{path}: {shifted.name} is {shifted.name[:3]} of a chain whose name has two letters ({shifted.name[3]}{shifted.chain}), it seems, in columns 21 and 22",
+            "give every chain a name of one letter (column 22, with a blank in column 21), or write the file as mmCIF",
         )
     if below := next((r for residues in entry.models.values() for r in residues if any(atom.occupancy < 0 for atom in r.atoms)), None):
         raise Refused(
