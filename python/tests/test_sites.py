@@ -96,6 +96,18 @@ def test_the_table_says_in_which_form_groups_stay(report: Report) -> None:
     assert rows["HIS 3"] == "deprotonated at every pH of the range: neutral, with its proton on NE2"
 
 
+@pytest.mark.parametrize(("highest", "titrates"), [(13.0, False), (13.2, False), (13.4, True)])
+def test_the_table_says_why_arg_does_not_titrate_where_propka_would_let_it(highest: float, titrates: bool, report: Report) -> None:
+    """12.12 ± 1.5 is in a range to pH 13; the pKa of Arg is 13.8 wherever it is, and the table said that it is protonated without a reason."""
+    groups = loaded("charmm36m-ecc").groups(peptide(("GLY", "ARG", "GLU", "GLY")).topology)
+    arginine = next(group for group in groups if group.residue.name == "ARG" and group.group == "side")
+    choices = sites.choose(groups, {(arginine.residue.index, "side"): 12.12}, Options(input=Path("x"), ph_range=(1.0, highest)), report)
+    row = next(row for row in sites.table(choices) if row[0].startswith("ARG 2"))
+    reason = "protonated at every pH of the range, because the pKa of Arg is known wherever it is: it titrates only in a range to pH 13.3 or more, whatever PROPKA says"
+    assert row[1:] == ["13.80", "12.12", *(["yes", "its pKa may lie in the range"] if titrates else ["no", reason])]
+    assert (f"{reason}: ARG 2 of chain A" in notes(report)) == (not titrates)
+
+
 @pytest.mark.parametrize(
     ("side", "end", "expected"),
     [

@@ -33,6 +33,7 @@ SAME_TEMPERATURE = 2.0
 
 DEPROTONATED = "deprotonated at every pH of the range"
 PROTONATED_ALWAYS = "protonated at every pH of the range"
+ARG_ALWAYS = f"{PROTONATED_ALWAYS}, because the pKa of Arg is known wherever it is: it titrates only in a range to pH {{:g}} or more, whatever PROPKA says"
 NOT_ASKED_FOR = "not asked for"
 UNKNOWN = "no correction is known with this force field"
 UNKNOWN_AT_END = "no correction is known at this end of a chain"
@@ -104,7 +105,7 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
         elif kind(group) in DEPROTONATED_AT_7 and max(choice.estimates) < low - MARGIN:
             choice.titrates, choice.why = False, DEPROTONATED
         elif kind(group) not in DEPROTONATED_AT_7 and _lowest(choice) > high:
-            choice.titrates, choice.why = False, PROTONATED_ALWAYS
+            choice.titrates, choice.why = False, ARG_ALWAYS.format(_lowest(choice)) if kind(group) == "ARG" else PROTONATED_ALWAYS
         if choice.titrates and group.bridged and not group.corrected:
             choice.titrates, choice.why = False, BRIDGED
         elif choice.titrates and not asked and not group.corrected:
@@ -140,7 +141,7 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
     report.note(f"{len(titrating)} of {counted(len(choices), 'group')} {'titrates' if len(choices) == 1 else 'titrate'} between pH {low:g} and {high:g}")
     for why in dict.fromkeys(choice.why for choice in choices if not choice.titrates):
         asking = ", unless --sites asks for them" if why in (UNKNOWN, UNKNOWN_AT_END) else ""
-        stay = "" if why in (DEPROTONATED, PROTONATED_ALWAYS) else f" they stay in the form of pH 7{asking}:"
+        stay = "" if why.startswith((DEPROTONATED, PROTONATED_ALWAYS)) else f" they stay in the form of pH 7{asking}:"
         report.note(f"{why}:{stay} {listed([c.label for c in choices if c.why == why and not c.titrates], 8)}")
     if missing := [choice.label for choice in titrating if not choice.group.corrected]:
         report.warn(
