@@ -22,6 +22,7 @@ from . import user_library
 from .errors import Refused
 from .model_compound import BUFFER, Asked, build, compound
 from .prepare.options import Options
+from .screen import say
 
 BAD_INPUT = 2
 """The exit status of octitrate for an input that is refused."""
@@ -79,7 +80,7 @@ def _same(place: Path, asked: Asked) -> bool:
 
 def _built(place: Path, asked: Asked) -> Path:
     if not _same(place, asked):
-        print(f"building {place}", file=sys.stderr)
+        say(f"building {place}")
         build(asked.name, asked.force_field, asked.water, place, asked.temperature, asked.pair_corrections)
     return place
 
@@ -148,16 +149,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             names = residues(args.residue)
             print("\n".join(map(str, plan(names, asked_for(args), args.output))))
     except Refused as refused:
-        print(f"error: {refused}", file=sys.stderr)
+        say(f"error: {refused}")
         return BAD_INPUT
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] in ("openmm", "pdbfixer", "numpy"):
             missing = f'octitrate calibrate --residue needs {error.name}, which is not installed: `make prepare-tools`, or pip install "./python[prepare]", in the sources of octitrate'
-            print(f"error: {missing}", file=sys.stderr)
+            say(f"error: {missing}")
             return BAD_INPUT
         raise
     except KeyboardInterrupt:
-        print("error: stopped; what was built is whole, and the same command continues", file=sys.stderr)
+        say("error: stopped; what was built is whole, and the same command continues")
         return 130
     return 0
 

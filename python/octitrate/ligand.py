@@ -29,6 +29,7 @@ from typing import Any
 from .entries import UNCALIBRATED
 from .errors import Refused
 from .prepare.folder import Folder
+from .screen import say
 from .small_molecule import FORMATS, Parameters, checked, parametrise
 from .words import counted, named_all
 
@@ -392,7 +393,7 @@ def _make(chosen: argparse.Namespace, protonated: Path, deprotonated: Path, made
         source = Source(str(chosen.protonated), residue, system, places(protonated, structure, residue))
         more = {f"parameters/{name}{file.suffix}": file.read_text() for name, one in zip(("protonated", "deprotonated"), made) for file in one.files()}
         build(source, chosen.name or acid.name.lower(), text, chosen.model, chosen.water, chosen.temperature, more)
-        print(f"{chosen.model} is ready:\n  octitrate run {chosen.model}/equilibrate.toml\n  octitrate calibrate {chosen.model}/calibrate.toml\n  octitrate titrate {chosen.model}/titrate.toml", file=sys.stderr)
+        say(f"{chosen.model} is ready:\n  octitrate run {chosen.model}/equilibrate.toml\n  octitrate calibrate {chosen.model}/calibrate.toml\n  octitrate titrate {chosen.model}/titrate.toml")
     if chosen.output is not None:
         chosen.output.parent.mkdir(parents=True, exist_ok=True)
         chosen.output.write_text(text, encoding="utf-8")
@@ -405,12 +406,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         make(parser().parse_args(arguments))
     except Refused as refused:
-        print(f"error: {refused}", file=sys.stderr)
+        say(f"error: {refused}")
         return 2
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] in ("openmm", "pdbfixer", "numpy"):
             missing = f'octitrate site needs {error.name}, which is not installed: `make prepare-tools`, or pip install "./python[prepare]", in the sources of octitrate'
-            print(f"error: {missing}", file=sys.stderr)
+            say(f"error: {missing}")
             return 2
         raise
     return 0

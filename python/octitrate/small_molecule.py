@@ -14,12 +14,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import Refused
+from .screen import say
 from .words import counted
 
 FORMATS = {".sdf": "sdf", ".mol": "sdf", ".mol2": "mol2"}
@@ -179,7 +179,7 @@ def parametrise(path: Path, charge: int, residue: str, folder: Path) -> Paramete
     source = folder / f"source{path.suffix.lower()}"
     shutil.copyfile(path, source)
     kind = FORMATS[path.suffix.lower()]
-    print(f"{path}: AM1-BCC charges ({charge:+d} e) and GAFF2 types", file=sys.stderr)
+    say(f"{path}: AM1-BCC charges ({charge:+d} e) and GAFF2 types")
     words = ["-i", source.name, "-fi", kind, "-o", f"{name}.mol2", "-fo", "mol2", "-at", "gaff2", "-c", "bcc", "-nc", str(charge), "-m", "1", "-rn", residue]
     _run(path, found, "antechamber", [*words, "-dr", "no", "-pf", "y", "-s", "1"], folder, f"{name}.mol2")
     _run(path, found, "parmchk2", ["-i", f"{name}.mol2", "-f", "mol2", "-o", f"{name}.frcmod", "-s", "gaff2"], folder, f"{name}.frcmod")

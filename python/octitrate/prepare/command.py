@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from ..errors import Refused
 from ..program import binary
+from ..screen import say
 from ..words import listed
 from .job import length
 from .options import Options
@@ -30,7 +31,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser that says what is wrong in a line, as other errors are said, without all that is possible."""
 
     def error(self, message: str) -> NoReturn:
-        print(f"error: {message}\n  help: octitrate prepare --help says every argument", file=sys.stderr)
+        say(f"error: {message}\n  help: octitrate prepare --help says every argument")
         sys.exit(BAD_INPUT)
 
 
@@ -192,7 +193,7 @@ def model_compounds(args: argparse.Namespace) -> int:
         if not args.quiet:
             steps = [line for line in commands(place) if line not in shown]
             shown |= set(steps)
-            print("\n  ".join([f"{place} is ready:", *steps]), file=sys.stderr)
+            say("\n  ".join([f"{place} is ready:", *steps]))
     return 0
 
 
@@ -205,17 +206,17 @@ def finished(place: Path, hint: str, *, quiet: bool) -> int:
     except (Refused, OSError):
         if not quiet:
             written = f"{place} is written, prepare.md in it says what was decided; there is no program octitrate here, which says whether the job can be run:"
-            print(f"\n{written}\n  octitrate check {job}", file=sys.stderr)
+            say(f"\n{written}\n  octitrate check {job}")
         return 0
     except KeyboardInterrupt:
-        print(f"error: stopped; {place} is written, octitrate check {job} says whether the job can be run", file=sys.stderr)
+        say(f"error: stopped; {place} is written, octitrate check {job} says whether the job can be run")
         return 130
     if answer.returncode != 0:
         written = f"error: {place} is written, prepare.md in it says what was decided, but the job cannot be run yet; octitrate check {job} says:"
         said = answer.stderr.rstrip() or f"  nothing, and ended with status {answer.returncode}"
-        print(f"\n{folded(written, sys.stderr, 7)}\n{said}", file=sys.stderr)
+        say(f"\n{folded(written, sys.stderr, 7)}\n{said}")
         if hint and any(words in said for words in ("V_MM", "the library has", "wrong force field")):
-            print(folded(f"  {hint}", sys.stderr, 2), file=sys.stderr)
+            say(folded(f"  {hint}", sys.stderr, 2))
         return NOT_YET
     ready(place, quiet=quiet)
     return 0
@@ -224,7 +225,7 @@ def finished(place: Path, hint: str, *, quiet: bool) -> int:
 def ready(place: Path, *, quiet: bool) -> None:
     """Says how a folder goes on."""
     if not quiet:
-        print(f"\n{place} is ready, prepare.md in it says what was decided:\n  octitrate titrate {shlex.quote(f'{place}/titrate.toml')}", file=sys.stderr)
+        say(f"\n{place} is ready, prepare.md in it says what was decided:\n  octitrate titrate {shlex.quote(f'{place}/titrate.toml')}")
 
 
 def _negative(arguments: list[str]) -> list[str]:
@@ -267,15 +268,15 @@ def main(arguments: list[str]) -> int:
             place = prepare(options(args), report)
     except Refused as refused:
         for line in f"error: {refused}".splitlines():
-            print(folded(line, sys.stderr, 8), file=sys.stderr)
+            say(folded(line, sys.stderr, 8))
         return BAD_INPUT
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] in ("openmm", "pdbfixer", "propka", "numpy"):
-            print("error: " + _MISSING.format(error.name), file=sys.stderr)
+            say("error: " + _MISSING.format(error.name))
             return BAD_INPUT
         raise
     except KeyboardInterrupt:
-        print("error: stopped; nothing is written", file=sys.stderr)
+        say("error: stopped; nothing is written")
         return 130
     if args.finished:
         return finished(place, hint, quiet=args.quiet)

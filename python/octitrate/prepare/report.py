@@ -8,6 +8,8 @@ import textwrap
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from ..screen import say
+
 
 @dataclass
 class Section:
@@ -58,7 +60,7 @@ class Report:
 
     def _show(self, line: str, indent: int) -> None:
         if self.screen is not None:
-            print(folded(line, self.screen, indent), file=self.screen, flush=True)
+            say(folded(line, self.screen, indent), self.screen)
 
     def markdown(self, title: str, opening: str) -> str:
         """The whole record."""
