@@ -256,6 +256,12 @@ class TitratableForceField:
 
         return self.calibrated.file("water", buffer_name(self), None, False) if self.own_water() else None
 
+    def buffer_temperature(self) -> float:
+        """The temperature (K) at which the correction of the charge buffer was calibrated."""
+        from .entries import buffer_name
+
+        return self.calibrated.temperature("water", buffer_name(self), None, False)
+
     def add_hydrogens(self, modeller: Any, names: list[str | None]) -> Any:
         """Renames the residues of an `openmm.app.Modeller` without hydrogens and adds all hydrogens; those of carboxyls point to the other oxygen (syn), and H3 of an
         amino-terminal Pro is on the side of C.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import openmm
 import pytest
-from conftest import Write, job_comment, moved, notes, peptide_text, residues, written
+from conftest import Write, binary, job_comment, moved, notes, peptide_text, residues, written
 from openmm import app, unit
 
 from octitrate.errors import Refused
@@ -290,6 +291,29 @@ def test_the_command_refuses_with_status_2_and_a_folder_of_its_own_is_moved_asid
     with pytest.raises(SystemExit, match="2"):
         main([*arguments, "--ph-range", "8:2"])
     assert capsys.readouterr().err == "error: argument --ph-range: '8:2': the lower pH comes first, 2:8\n  help: octitrate prepare --help says every argument\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "commands"),
+    [
+        (["--temperature", "310"], "were calibrated at 300 K: octitrate refuses the job at 310 K until", ["--residue 'water,nterm ALA,GLU,cterm GLY' --force-field amber99sb-ildn --temperature 310"]),
+        (["--force-field", "ff14SB", "--water", "spce", "--sites", "all"], "the charge buffer has no correction V_MM with spce: octitrate refuses the job until", ["--residue water --force-field ff14SB --water spce", "--residue "]),
+    ],
+    ids=["another temperature", "without corrections"],
+)
+def test_a_job_that_octitrate_refuses_is_not_called_ready(words: list[str], said: str, commands: list[str], structure: Write, capsys: pytest.CaptureFixture[str], bare: None) -> None:
+    """It ended with `is ready`, the command that titrates and status 0."""
+    options = structure(peptide_text("ALA", "GLU", "GLY"))
+    assert main([str(options.input), "-o", str(options.output), "--force-field", "amber99sb-ildn", "--padding", "0.5", "-q", *words]) == 1
+    shown = capsys.readouterr().err
+    assert f"error: {options.output} is written, prepare.md in it says what was decided, but the job cannot be run yet:\n" in shown and "is ready" not in shown
+    assert said in shown
+    last = [line for line in shown.splitlines() if line.startswith("  octitrate calibrate ")]
+    assert len(last) == len(commands) and all(f"octitrate calibrate {command}" in line for command, line in zip(commands, last)), last
+    assert options.output is not None
+    assert "octitrate refuses the job until what stands first below is done. Then run it with `octitrate titrate " in (options.output / "prepare.md").read_text()
+    answer = subprocess.run([binary(), "check", str(options.output / "titrate.toml"), "--device", "cpu"], capture_output=True, text=True, check=False)
+    assert answer.returncode == 2, answer.stderr
 
 
 def test_a_finished_system_of_gromacs_is_taken_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

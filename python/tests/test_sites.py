@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -177,6 +178,23 @@ def test_corrections_of_another_temperature_are_warned_of(temperature: float, wa
     other = Report(screen=None)
     sites.choose([own], {}, Options(input=Path("x"), temperature=temperature), other)
     assert ("were calibrated at 310 K" in notes(other)) != warned
+
+
+@pytest.mark.parametrize(
+    ("status", "at", "groups_at", "said"),
+    [
+        ("calibrated", 300.0, 300.0, ""),
+        ("uncalibrated", 300.0, 300.0, "the charge buffer has no correction V_MM with tip3p"),
+        ("calibrated", 310.0, 300.0, "of the charge buffer was calibrated at 310 K: octitrate refuses the job at 300 K"),
+        ("calibrated", 310.0, 310.0, ""),  # that is said of the groups, with the command for both
+    ],
+)
+def test_a_charge_buffer_that_the_program_refuses_is_in_the_way(status: str, at: float, groups_at: float, said: str, report: Report) -> None:
+    ff: Any = SimpleNamespace(water="tip3p", buffer_status=lambda: status, buffer_temperature=lambda: at)
+    choice = sites.Choice(Group(peptide_residue(), "side", "glu3", 4.25, "calibrated", temperature=groups_at), None, True, "")
+    sites.buffer(ff, [choice], Options(input=Path("x")), report)
+    assert [(said in text, command) for text, command in report.obstacles] == [(True, "octitrate calibrate --residue water --force-field charmm36m-ecc")] * bool(said)
+    assert report.warnings() == [text for text, _ in report.obstacles]
 
 
 def test_ends_of_a_cysteine_in_a_disulfide_do_not_titrate(report: Report) -> None:

@@ -222,6 +222,16 @@ def finished(place: Path, hint: str, *, quiet: bool) -> int:
     return 0
 
 
+def obstructed(place: Path, obstacles: list[tuple[str, str]]) -> int:
+    """Says what octitrate refuses the job of a folder for, and the commands that help; the exit status."""
+    lines = [f"error: {place} is written, prepare.md in it says what was decided, but the job cannot be run yet:", *(f"  {text}" for text, _ in obstacles)]
+    say("\n" + "\n".join(folded(line, sys.stderr, 7 if line.startswith("error") else 2) for line in lines))
+    # the charge buffer first: the others need it
+    for command in sorted(dict.fromkeys(command for _, command in obstacles), key=lambda command: "--residue water" not in command):
+        say(f"  {command}")
+    return NOT_YET
+
+
 def ready(place: Path, *, quiet: bool) -> None:
     """Says how a folder goes on."""
     if not quiet:
@@ -280,5 +290,7 @@ def main(arguments: list[str]) -> int:
         return 130
     if args.finished:
         return finished(place, hint, quiet=args.quiet)
+    if report.obstacles:
+        return obstructed(place, report.obstacles)
     ready(place, quiet=args.quiet)
     return 0

@@ -75,8 +75,7 @@ def prepare(options: Options, report: Report) -> Path:
     model, choices = protonate(model, ff, options, report)
     model = loops.settle(model, ff, unseen, options.seed, report)
     chirality.check(model.topology, model.positions, report, ff.has_maps())
-    if ff.buffer_status() == "uncalibrated":
-        report.warn(f"the charge buffer has no correction V_MM with {ff.water}: calibrate it: octitrate calibrate --residue water --force-field {ff.name} --water {ff.water}")
+    sites.buffer(ff, choices, options, report)
     sites.from_files(choices, ff.buffer_file(), SHIPPED, report)
     ph = sites.values(choices, options)
     report.note(f"pH {', '.join(f'{value:g}' for value in ph)}")
@@ -112,7 +111,8 @@ def prepare(options: Options, report: Report) -> Path:
         folder.write(MARKER, marker(options))
         opening = (
             f"`{options.input}` with {ff.called()} and {ff.water}, made by octitrate {__version__} and OpenMM {openmm.version.version}. "
-            f"Run it with `octitrate titrate {shlex.quote(f'{place}/titrate.toml')}`"
+            + ("octitrate refuses the job until what stands first below is done. Then run" if report.obstacles else "Run")
+            + f" it with `octitrate titrate {shlex.quote(f'{place}/titrate.toml')}`"
             + (f", which first makes the structures of {', '.join(f'start_{number}.toml' for number in range(2, options.starts + 1))}." if options.starts > 1 else ".")
         )
         folder.write("prepare.md", report.markdown(f"Preparation of {options.input.name}", opening))

@@ -28,6 +28,8 @@ class Report:
 
     screen: TextIO | None = field(default_factory=lambda: sys.stderr)
     sections: list[Section] = field(default_factory=list)
+    obstacles: list[tuple[str, str]] = field(default_factory=list)
+    """Those of the warnings for which octitrate refuses the job, each with the command that helps."""
 
     def step(self, heading: str) -> None:
         """Begins a step."""
@@ -44,6 +46,11 @@ class Report:
         """What the reader should look at before using the result."""
         self._now().warnings.append(text)
         self._show(f"warning: {text}", 9)
+
+    def obstruct(self, text: str, command: str) -> None:
+        """A warning of what octitrate refuses the job for, until `command` has been run; the end of the preparation says it again."""
+        self.obstacles.append((text, command))
+        self.warn(text)
 
     def table(self, rows: list[list[str]]) -> None:
         """A table, the first row its heading; it stands in the file alone."""

@@ -144,16 +144,19 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
         stay = "" if why.startswith((DEPROTONATED, PROTONATED_ALWAYS)) else f" they stay in the form of pH 7{asking}:"
         report.note(f"{why}:{stay} {listed([c.label for c in choices if c.why == why and not c.titrates], 8)}")
     if missing := [choice.label for choice in titrating if not choice.group.corrected]:
-        report.warn(
+        command = calibration([choice for choice in titrating if not choice.group.corrected], choices, options)
+        report.obstruct(
             f"no correction V_MM is known for {listed(missing, 4)} with {options.force_field} and this water: octitrate refuses to titrate them until their model "
-            f"compounds are calibrated: {calibration([choice for choice in titrating if not choice.group.corrected], choices, options)}"
+            f"compounds are calibrated: {command}",
+            command,
         )
-    others = [choice for choice in titrating if choice.group.corrected and abs(choice.group.temperature - options.temperature) > SAME_TEMPERATURE]
-    if others:
-        report.warn(
+    if others := [choice for choice in titrating if choice.group.corrected and is_of_another(choice.group.temperature, options)]:
+        command = calibration(others, choices, options, water=True)
+        report.obstruct(
             f"corrections V_MM of {listed([choice.label for choice in others], 4)} were calibrated at {others[0].group.temperature:g} K: octitrate refuses the job at "
             f"{options.temperature:g} K until their model compounds and the charge buffer are calibrated there "
-            f"({calibration(others, choices, options, water=True)}), or titration.allow_mismatch = [\"temperature\"] in titrate.toml allows it"
+            f"({command}), or titration.allow_mismatch = [\"temperature\"] in titrate.toml allows it",
+            command,
         )
     if doubtful := [choice.label for choice in titrating if choice.group.status == "preliminary"]:
         report.warn(f"the correction V_MM of {listed(doubtful, 4)} is preliminary by octitrate's own tests (octitrate info NAME says why): the job allows that")
@@ -162,6 +165,24 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
         labels = listed([choice.label for choice in taken], 4)
         report.note(f"the correction V_MM of {labels} was calibrated in another water and transferred to this one (octitrate info says how, of {files})")
     return choices
+
+
+def is_of_another(temperature: float, options: Options) -> bool:
+    """Whether octitrate refuses a correction that was calibrated at this temperature (K)."""
+    return abs(temperature - options.temperature) > SAME_TEMPERATURE
+
+
+def buffer(ff: Any, choices: list[Choice], options: Options, report: Report) -> None:
+    """Warns of a charge buffer that has no correction, or one of another temperature where those of all groups are of this one."""
+    command = calibration([], choices, options, water=True)
+    if ff.buffer_status() == "uncalibrated":
+        report.obstruct(f"the charge buffer has no correction V_MM with {ff.water}: octitrate refuses the job until it is calibrated: {command}", command)
+    elif is_of_another(ff.buffer_temperature(), options) and not any(c.titrates and c.group.corrected and is_of_another(c.group.temperature, options) for c in choices):
+        report.obstruct(
+            f"the correction V_MM of the charge buffer was calibrated at {ff.buffer_temperature():g} K: octitrate refuses the job at {options.temperature:g} K until it is calibrated "
+            f"there ({command}), or titration.allow_mismatch = [\"temperature\"] in titrate.toml allows it",
+            command,
+        )
 
 
 def from_files(choices: list[Choice], buffer: Path | None, shipped: Path, report: Report) -> None:
