@@ -12,8 +12,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-import numpy as np
-
 from ..errors import Refused
 from ..ions import ELEMENTS, METALS, SALT
 from ..words import counted, listed
