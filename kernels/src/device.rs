@@ -205,7 +205,7 @@ impl Device {
             Backend::Cuda(context) => Code::Cuda(Arc::new(cuda::Module::new(context, source)?)),
             Backend::Emulator => Code::Emulator(Arc::new(emulator::Module::new(source)?)),
         };
-        let module = Module { name: source.name(), kernels: source.kernels().into(), code };
+        let module = Module::new(source.name(), source.kernels(), code);
         *compiled = Some(module.clone());
         Ok(module)
     }

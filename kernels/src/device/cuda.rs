@@ -16,7 +16,7 @@ use cudarc::driver::sys;
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 
 /// Turing, the oldest that NVRTC 13 serves. Kernels need Volta's independent threads in a warp.
@@ -27,9 +27,6 @@ const EARLY: ((u32, u32), i32) = ((9, 0), 12_030);
 
 /// Variable of the environment that makes kernels wait for the end of those before them where it is 0: to find out whether early starts are to blame.
 const EARLY_VARIABLE: &str = "OCTITRATE_EARLY_KERNELS";
-
-/// Dynamic shared memory that needs no permission, bytes.
-const FREE_SHARED: u32 = 48 * 1024;
 
 /// A GPU that the driver sees.
 #[derive(Clone, Debug, PartialEq)]
@@ -296,8 +293,7 @@ impl Module {
         self.context.bind().ok()?;
         // SAFETY: the module is loaded as long as `self` lives, which the function keeps.
         let function = unsafe { result::module::get_function(self.module, CString::new(name).ok()?) }.ok()?;
-        let (early, shared) = (early && self.context.early, AtomicU32::new(FREE_SHARED));
-        Some(Function { name: name.into(), module: Arc::clone(self), function, early, shared })
+        Some(Function { name: name.into(), module: Arc::clone(self), function, early: early && self.context.early })
     }
 }
 
@@ -317,8 +313,6 @@ pub struct Function {
     function: sys::CUfunction,
     /// Whether it may be started before the kernel ahead of it has ended.
     early: bool,
-    /// Dynamic shared memory it may have so far.
-    shared: AtomicU32,
 }
 
 // SAFETY: handles of the driver, valid in every thread.
@@ -330,6 +324,15 @@ impl Function {
     /// Shared memory that one block may have, bytes.
     pub fn shared_memory(&self) -> u32 {
         self.module.context.gpu.shared_memory
+    }
+
+    /// Lets blocks have up to so many bytes of dynamic shared memory, whatever they might have before.
+    pub fn allow_shared(&self, bytes: u32) -> Result<(), DeviceError> {
+        self.module.context.bind()?;
+        let what = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: a loaded function.
+        let set = unsafe { result::function::set_function_attribute(self.function, what, bytes as i32) };
+        check("cuFuncSetAttribute", set)
     }
 
     /// Enqueues a launch.
@@ -344,13 +347,6 @@ impl Function {
     ) -> Result<(), DeviceError> {
         self.module.context.bind()?;
         let (grid, block, shared) = (launch.blocks.0, launch.threads.0, launch.shared_bytes);
-        if shared > self.shared.load(Ordering::Relaxed) {
-            let what = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: a loaded function.
-            let set = unsafe { result::function::set_function_attribute(self.function, what, shared as i32) };
-            check("cuFuncSetAttribute", set)?;
-            self.shared.store(shared, Ordering::Relaxed);
-        }
         let mut pointers = [argument.as_ptr().cast_mut().cast::<c_void>()];
         // What has been enqueued before on this stream must be a kernel, and nothing else is waited for.
         let early = self.early && stream.after_kernel.load(Ordering::Relaxed);

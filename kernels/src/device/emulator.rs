@@ -3,6 +3,7 @@
 //! Memory is host memory, streams do their work at once, graphs keep theirs in a list. It is far too slow for anything but tests.
 
 use super::cache::digest;
+use super::launch::FREE_SHARED;
 use super::{DeviceError, Extent, Launch, Source};
 use libloading::Library;
 use std::cell::RefCell;
@@ -11,7 +12,7 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 /// Shared memory that one block may have, bytes: as on Hopper.
@@ -110,7 +111,7 @@ type Entry = unsafe extern "C" fn(*const Extent, *const Extent, u32, *const c_vo
 
 /// Compiled and loaded kernels.
 pub struct Module {
-    entries: HashMap<String, Entry>,
+    entries: HashMap<String, (Entry, Arc<AtomicU32>)>,
     library: Arc<Loaded>,
 }
 
@@ -130,15 +131,17 @@ impl Module {
         for (kernel, _) in kernels {
             // SAFETY: the symbol was defined above with this signature.
             let entry = unsafe { library.library.get::<Entry>(format!("emulate_{kernel}").as_bytes()) };
-            entries.insert(kernel.into(), *entry.map_err(|e| DeviceError::Emulator(e.to_string()))?);
+            let entry = *entry.map_err(|e| DeviceError::Emulator(e.to_string()))?;
+            entries.insert(kernel.into(), (entry, Arc::new(AtomicU32::new(FREE_SHARED))));
         }
         Ok(Self { entries, library })
     }
 
     /// The kernel of this name.
     pub fn function(&self, name: &str) -> Option<Function> {
-        let entry = *self.entries.get(name)?;
-        Some(Function { name: name.into(), entry, library: Arc::clone(&self.library) })
+        let (entry, allowed) = self.entries.get(name)?;
+        let (allowed, library) = (Arc::clone(allowed), Arc::clone(&self.library));
+        Some(Function { name: name.into(), entry: *entry, allowed, library })
     }
 }
 
@@ -206,7 +209,16 @@ fn compile(flags: &[&str], from: &[&Path], to: &Path) -> std::io::Result<std::pr
 pub struct Function {
     name: String,
     entry: Entry,
+    /// Dynamic shared memory that blocks may have, bytes: one number for all handles of the kernel, as a driver keeps it.
+    allowed: Arc<AtomicU32>,
     library: Arc<Loaded>,
+}
+
+impl Function {
+    /// Lets blocks have up to so many bytes of dynamic shared memory, whatever they might have before.
+    pub fn allow_shared(&self, bytes: u32) {
+        self.allowed.store(bytes, Ordering::Relaxed);
+    }
 }
 
 /// A copy of the argument of a kernel, aligned for every number type.
@@ -257,6 +269,9 @@ impl Work {
         match self {
             Self::Launch(function, Launch { blocks, threads, shared_bytes }, argument) => {
                 let (at, size) = (argument.words.as_ptr().cast::<c_void>(), argument.size);
+                if *shared_bytes > function.allowed.load(Ordering::Relaxed) {
+                    return Err(failure(&function.name, "more shared memory than its blocks may have"));
+                }
                 let _one = function.library.one_launch.lock().unwrap_or_else(PoisonError::into_inner);
                 // SAFETY: whoever made the work promised that the function takes these bytes; they live through the call.
                 let code = unsafe { (function.entry)(blocks, threads, *shared_bytes, at, size) };

@@ -3,14 +3,16 @@
 use super::{Arguments, DeviceError, cuda, emulator, source::KernelType};
 use std::any::TypeId;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Compiled kernels.
 #[derive(Clone)]
 pub struct Module {
-    pub(super) name: &'static str,
-    pub(super) kernels: Arc<[KernelType]>,
-    pub(super) code: Code,
+    name: &'static str,
+    kernels: Arc<[KernelType]>,
+    /// What blocks of each of them may have.
+    shared: Arc<[Arc<SharedLimit>]>,
+    code: Code,
 }
 
 #[derive(Clone)]
@@ -20,20 +22,28 @@ pub(super) enum Code {
 }
 
 impl Module {
+    /// With the kernels that its source declares.
+    pub(super) fn new(name: &'static str, kernels: &[KernelType], code: Code) -> Self {
+        Self { name, kernels: kernels.into(), shared: kernels.iter().map(|_| Arc::default()).collect(), code }
+    }
+
     /// The kernel of this name, which takes arguments of type `A`.
     ///
     /// # Errors
     /// [`DeviceError::NoKernel`] unless the source declares such a kernel with these arguments ([`Source::kernel`](super::Source::kernel)).
     pub fn kernel<A: Arguments + 'static>(&self, name: &str) -> Result<Kernel<A>, DeviceError> {
-        let declared = self.kernels.iter().find(|k| k.name == name && k.arguments == TypeId::of::<A>());
-        let function = declared.map(|declared| match &self.code {
-            Code::Cuda(module) => module.function(name, declared.early).map(|f| Function::Cuda(Arc::new(f))),
-            Code::Emulator(module) => module.function(name).map(|f| Function::Emulator(Arc::new(f))),
+        let is_meant = |k: &(&KernelType, _)| k.0.name == name && k.0.arguments == TypeId::of::<A>();
+        let found = self.kernels.iter().zip(&*self.shared).find(is_meant).and_then(|(declared, shared)| {
+            let function = match &self.code {
+                Code::Cuda(module) => Function::Cuda(Arc::new(module.function(name, declared.early)?)),
+                Code::Emulator(module) => Function::Emulator(Arc::new(module.function(name)?)),
+            };
+            Some((function, Arc::clone(shared)))
         });
         let kernel = format!("{name}({})", A::NAME);
         let none = || DeviceError::NoKernel { kernel, source_name: self.name.into() };
-        let function = function.flatten().ok_or_else(none)?;
-        Ok(Kernel { name: name.into(), function, arguments: PhantomData })
+        let (function, shared) = found.ok_or_else(none)?;
+        Ok(Kernel { name: name.into(), function, shared, arguments: PhantomData })
     }
 }
 
@@ -41,12 +51,46 @@ impl Module {
 pub struct Kernel<A> {
     pub(super) name: Arc<str>,
     pub(super) function: Function,
+    pub(super) shared: Arc<SharedLimit>,
     arguments: PhantomData<fn(A)>,
 }
 
 impl<A> Clone for Kernel<A> {
     fn clone(&self) -> Self {
-        Self { name: Arc::clone(&self.name), function: self.function.clone(), arguments: PhantomData }
+        let (name, shared) = (Arc::clone(&self.name), Arc::clone(&self.shared));
+        Self { name, function: self.function.clone(), shared, arguments: PhantomData }
+    }
+}
+
+/// Dynamic shared memory that blocks of a kernel may have without being asked for, bytes.
+pub(super) const FREE_SHARED: u32 = 48 * 1024;
+
+/// Dynamic shared memory that blocks of a kernel may have so far, bytes. A driver keeps one number for a kernel of a module, and each request takes the
+/// place of the one before, a lower one too. So all handles of the kernel have one limit in common, which only rises.
+#[derive(Debug)]
+pub(super) struct SharedLimit(Mutex<u32>);
+
+impl Default for SharedLimit {
+    fn default() -> Self {
+        Self(Mutex::new(FREE_SHARED))
+    }
+}
+
+impl SharedLimit {
+    /// Lets blocks of `function` have at least so many bytes.
+    pub fn raise(&self, function: &Function, bytes: u32) -> Result<(), DeviceError> {
+        if bytes <= FREE_SHARED {
+            return Ok(());
+        }
+        let mut allowed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if bytes > *allowed {
+            match function {
+                Function::Cuda(function) => function.allow_shared(bytes)?,
+                Function::Emulator(function) => function.allow_shared(bytes),
+            }
+            *allowed = bytes;
+        }
+        Ok(())
     }
 }
 

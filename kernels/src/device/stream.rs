@@ -1,7 +1,7 @@
 //! Streams, ordered queues of work, and graphs, sequences of work recorded from them.
 
 use super::counts::Counters;
-use super::launch::Function;
+use super::launch::{Function, SharedLimit};
 use super::{Arguments, Buffer, DeviceError, Kernel, Launch, Memory, cuda, emulator, mixed};
 use bytemuck::Pod;
 use std::mem::MaybeUninit;
@@ -37,7 +37,7 @@ impl Stream {
         let bytes = unsafe { std::slice::from_raw_parts(at, size) };
         // SAFETY: the source of the kernel holds assertions that the kernel takes one `A` and that the compiler of the device lays `A` out
         // as Rust does; pointers in `A` are made of buffers that live now. `A: Arguments` promises that the kernel stays within them.
-        unsafe { self.launch_raw(&kernel.name, &kernel.function, launch, bytes) }
+        unsafe { self.launch_raw((&kernel.name, &kernel.function, &kernel.shared), launch, bytes) }
     }
 
     /// Runs a kernel on the bytes of its only argument.
@@ -46,8 +46,7 @@ impl Stream {
     /// The kernel must take a structure of these bytes, and do nothing but read and write memory that its pointers may lead to.
     unsafe fn launch_raw(
         &self,
-        name: &str,
-        function: &Function,
+        (name, function, shared): (&str, &Function, &SharedLimit),
         launch: Launch,
         argument: &[MaybeUninit<u8>],
     ) -> Result<(), DeviceError> {
@@ -55,6 +54,7 @@ impl Stream {
             return Ok(());
         }
         launch.check(name, function.shared_memory())?;
+        shared.raise(function, launch.shared_bytes)?;
         self.1.launch();
         match (&self.0, function) {
             // SAFETY: the caller's promise.

@@ -337,6 +337,23 @@ fn memory_that_is_not_there_is_an_error_and_leaves_the_device_whole() {
     assert_eq!(x.read(&stream).unwrap(), [2, 1]);
 }
 
+/// Handles of one kernel with different needs, as the products of the levels of a tree have: a driver forgets the higher limit when it is asked for a
+/// lower one. (On a GPU: OCTITRATE_TEST_DEVICE=cuda:0.)
+#[test]
+fn a_kernel_that_needs_less_shared_memory_takes_none_from_one_that_needs_more() {
+    let (device, module, stream) = device();
+    let content: Vec<i32> = (0..32).collect();
+    let x = device.upload(&content).unwrap();
+    let [first, second] = [0; 2].map(|_| module.kernel::<ReverseArgs<'static>>("reverse").unwrap());
+    let again = device.compile(&source("double")).unwrap().kernel::<ReverseArgs<'static>>("reverse").unwrap();
+    let kib = [(&first, 60), (&second, 50), (&first, 60), (&again, 55), (&first, 60), (&second, 8), (&again, 62)];
+    for (kernel, kib) in kib {
+        stream.launch(kernel, Launch::new(1, 32).with_shared(kib << 10), ReverseArgs { x: x.arg() }).unwrap();
+    }
+    // Turned an odd number of times.
+    assert!(x.read(&stream).unwrap().iter().rev().eq(&content));
+}
+
 /// Needs libnvrtc, no GPU.
 #[test]
 fn kernels_compile_for_gpus() {
