@@ -178,11 +178,24 @@ impl<T: Real> Fmm<T> {
     ) -> Result<(), FmmError> {
         self.forget();
         check_length("exclusions", particles(positions, targets)?, exclusions.n_particles())?;
-        let geometry = self.geometry(positions)?;
+        self.assign_with_homes((positions, positions), exclusions)
+    }
+
+    /// As [`assign`](Self::assign) for particles at `positions` that belong to the boxes in which their `homes` lie, half a box edge away at most.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn assign_with_homes(
+        &mut self,
+        (homes, positions): (&[[f64; 3]], &[[f64; 3]]),
+        exclusions: &Exclusions,
+    ) -> Result<(), FmmError> {
+        self.forget();
+        let geometry = self.geometry(homes)?;
         let near = NearSet::checked(&geometry.unit_basis(), self.settings.separation)?;
         self.follow(&geometry, near);
         let near = &self.operators.grid.near;
-        let assignment = Assignment::new(geometry, near, positions, exclusions)?;
+        let assignment = Assignment::with_homes(geometry, near, (homes, positions), exclusions)?;
         if let Some(promise) = &mut self.promise {
             rounding::check::<T>(&assignment, positions, promise.tolerance)?;
             promise.exclusions.clone_from(exclusions);

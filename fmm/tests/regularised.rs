@@ -23,6 +23,50 @@ fn values_are_those_of_the_ewald_sum() {
     assert!(difference(&out, &exact) < 1e-6, "{:.1e}", difference(&out, &exact));
 }
 
+/// Grids so small that the parts of a particle lie in a box and an image of the same box, or half a period apart.
+#[test]
+fn small_grids_have_the_values_of_the_ewald_sum() {
+    let boundary = Boundary::Periodic { cell: CELL };
+    let (mut x, q) = cloud(60, [2.0; 3], 0.5, 3);
+    for i in 0..15 {
+        let turn = f64::from(i as u32);
+        x[2 * i + 1] = [0, 1, 2].map(|a| x[2 * i][a] + 0.07 * (turn + 2.1 * a as f64).cos());
+    }
+    let exclusions = Exclusions::from_pairs(60, (0..15).map(|i| [2 * i, 2 * i + 1])).unwrap();
+    let (_, exact) = ewald::evaluate(&boundary, &x, &q, &exclusions, 1e-15).unwrap();
+    for root in [[1; 3], [2; 3], [3; 3], [4; 3], [5; 3], [1, 2, 2], [3, 2, 2]] {
+        let settings = Settings::new(24, TreeShape { root, depth: 0 });
+        let mut out = Potentials::default();
+        let mut soft = Regularised::<f64>::new(boundary, settings, 0.2).unwrap();
+        soft.evaluate(&x, &q, &exclusions, &mut out).unwrap();
+        let error = difference(&out, &exact);
+        assert!(error < 2e-6, "{root:?}: {error:.1e}");
+    }
+}
+
+/// Parts two boxes apart of an excluded pair that is less than one apart, nearer than the image that lies on the other side.
+#[test]
+fn pairs_whose_parts_lie_two_boxes_apart_are_skipped_there_or_refused() {
+    let (edges, tree) = ([2.0, 2.1, 1.9], |m| TreeShape { root: [m; 3], depth: 0 });
+    let boundary = Boundary::rectangular(edges);
+    let (mut x, q) = cloud(60, edges, 0.5, 3);
+    let exclusions = Exclusions::from_pairs(60, [[0, 1]]).unwrap();
+    for boxes in 2..=5 {
+        let edge = edges[0] / boxes as f64;
+        (x[0], x[1]) = ([1.15 * edge, 0.4, 0.5], [1.85 * edge, 0.45, 0.4]);
+        let (_, exact) = ewald::evaluate(&boundary, &x, &q, &exclusions, 1e-15).unwrap();
+        let evaluate = |separation| {
+            let settings = Settings { separation, ..Settings::new(20, tree(boxes)) };
+            let mut out = Potentials::default();
+            let mut soft = Regularised::<f64>::new(boundary, settings, 0.2).unwrap();
+            soft.evaluate(&x, &q, &exclusions, &mut out).map(|_| difference(&out, &exact))
+        };
+        assert_eq!(evaluate(Settings::TOUCHING), Err(FmmError::ExclusionTooFar { i: 0, j: 1 }), "{boxes}");
+        let error = evaluate(Settings::TWO_APART).unwrap();
+        assert!(error < 1e-6, "{boxes}: {error:.1e}");
+    }
+}
+
 #[test]
 fn energy_is_smooth_across_faces_and_forces_are_its_gradient() {
     let (mut x, q) = cloud(60, [2.0; 3], 0.0, 8);

@@ -263,7 +263,18 @@ impl Assignment {
         positions: &[[f64; 3]],
         exclusions: &Exclusions,
     ) -> Result<Self, FmmError> {
-        let mut out = Self::sorted(geometry, Some(near), positions)?;
+        Self::with_homes(geometry, near, (positions, positions), exclusions)
+    }
+
+    /// The same for particles at `positions` that belong to the boxes in which their `homes` lie. The image of an excluded pair that is skipped is the nearest one of the
+    /// positions, whatever the homes.
+    pub fn with_homes(
+        geometry: Geometry,
+        near: &NearSet,
+        (homes, positions): (&[[f64; 3]], &[[f64; 3]]),
+        exclusions: &Exclusions,
+    ) -> Result<Self, FmmError> {
+        let mut out = Self::sorted(geometry, Some(near), homes)?;
         out.n_sources = exclusions.n_particles();
         for (leaf, end) in out.source_ends.iter_mut().enumerate() {
             let places = out.levels[geometry.tree.depth].particles(leaf);
@@ -321,13 +332,13 @@ impl Assignment {
         self.geometry.wrapped(positions[self.order[k] as usize], self.images[k])
     }
 
-    /// In boxes, the displacement from the leaf of `i` to that of the nearest image of `j`.
+    /// In boxes, the displacement from the leaf of `i` to that of the nearest image of `j`. It is the same image for all particles at one place, in whichever boxes they are.
     pub fn displacement(&self, i: usize, j: usize, positions: &[[f64; 3]]) -> [i32; 3] {
         let (ki, kj) = (self.place[i] as usize, self.place[j] as usize);
-        let (a, b) = (self.wrapped(ki, positions), self.wrapped(kj, positions));
         let leaves = self.leaves();
         let (ci, cj) = (leaves.coordinates[self.leaf_of[ki] as usize], leaves.coordinates[self.leaf_of[kj] as usize]);
-        let image = self.geometry.nearest_image([0, 1, 2].map(|x| b[x] - a[x]));
+        let nearest = self.geometry.nearest_image([0, 1, 2].map(|x| positions[j][x] - positions[i][x]));
+        let image = [0, 1, 2].map(|a| nearest[a] + self.images[ki][a] - self.images[kj][a]);
         let lattice = self.geometry.topology.lattice();
         [0, 1, 2].map(|x| cj[x] as i32 - ci[x] as i32 - (0..3).map(|a| image[a] * lattice[a][x]).sum::<i32>())
     }

@@ -89,6 +89,8 @@ impl<T: Real> Regularised<T> {
 
     /// Potential and field at every particle; returns the energy.
     ///
+    /// An excluded pair is skipped where its parts, up to `width` outside of their boxes, lie in near boxes: two boxes apart they may be where the particles are less than one apart.
+    ///
     /// # Errors
     /// As [`Fmm::assign`] and [`Fmm::evaluate`].
     pub fn evaluate(
@@ -106,7 +108,7 @@ impl<T: Real> Regularised<T> {
         // Errors name particles, not their parts.
         let (starts, fmm) = (&self.starts, &mut self.fmm);
         let of_part = |part: usize| starts.partition_point(|start| *start as usize <= part) - 1;
-        fmm.assign(&self.homes, &exclusions).map_err(|error| error.renamed(of_part))?;
+        fmm.assign_with_homes((&self.homes, &self.positions), &exclusions).map_err(|error| error.renamed(of_part))?;
         let summed = fmm.evaluate(&self.positions, &self.charges, &mut self.out);
         summed.map_err(|error| match error.renamed(of_part) {
             // All parts of both particles have results that are not finite.
