@@ -169,6 +169,32 @@ fn barostats_scale_the_cell() {
     assert!((0.8 * e / energy - 1.0).abs() < 1e-12 && difference(&out, &first) < 1e-12);
 }
 
+/// Cells so large or so small that no f32 holds their volume or their moments, with a net charge and a dipole.
+#[test]
+fn errors_do_not_depend_on_the_unit_of_length() {
+    let device = Device::of_tests().unwrap();
+    let (at_one, q) = filled(&PERIODIC, 200, 3.0, 4);
+    let none = Exclusions::none(200);
+    for (root, depth) in [([3, 3, 4], 0), ([2; 3], 1)] {
+        let settings = Settings { tree: TreeShape { root, depth }, ..settings(5, root, 1.2) };
+        let error = |unit: f64| {
+            let boundary = Boundary::Periodic { cell: TRICLINIC.map(|v| v.map(|x| unit * x)) };
+            let x: Vec<_> = at_one.iter().map(|r| r.map(|x| unit * x)).collect();
+            let (energy, cpu) = run(&mut Fmm::<f64>::new(boundary, settings).unwrap(), &x, &q, &none);
+            let mut method = DeviceCoulomb::<f32>::new(&device, boundary, settings).unwrap();
+            let (e, out) = run(&mut method, &x, &q, &none);
+            difference(&out, &cpu).max((e / energy - 1.0).abs())
+        };
+        let usual = error(1.0);
+        // Rounding of coordinates, 6e-8 of a box, which is another one in each unit.
+        assert!(usual < 1e-5, "{depth}: {usual:e}");
+        for unit in [1e13, 1e-16, 1e25, 1e-28] {
+            let found = error(unit);
+            assert!(found < 2.0 * usual, "{depth}: {found:e} for {unit:e}, {usual:e} for 1");
+        }
+    }
+}
+
 /// Particles that never have a charge.
 #[test]
 fn uncharged_particles_are_left_out() {

@@ -1,10 +1,12 @@
 // First and last kernel of an evaluation: box-local coordinates and moments; near + far + trace term − excluded pairs.
 //
-//   x' = (x − images − centre of the own leaf) / scale,   y = x − images − centre of the root box that the leaf is refined from, DEPTH times
-//   φ_i = (near + far)/scale − Σ_excluded q_j/r + (2π/3V)(Q y² − 2 y·D + T),   Q = Σ q, D = Σ q y, T = Σ q y²   (repeating in 3 directions)
+//   x' = (x − images − centre of the own leaf) / scale,   y' = (x − images − centre of the root box that the leaf is refined from, DEPTH times) / scale
+//   φ_i = (near + far − Σ_excluded q_j/r' + trace (Q y'² − 2 y'·D + T)) / scale,   Q = Σ q, D = Σ q y', T = Σ q y'²
+//   trace = (2π/3V) scale³ = 2π / (3 number of leaves), or 0 unless the cell repeats in 3 directions
 //
 // Positions and charges f64 by number; sorted, near, far: (x', y', z', q) and (φ', E') by sorted place; potential, field f64 by number,
 // k_e = 1, the caller's units. moments: Q, D, T, then five for each block of `gather`; the block that is done last adds them up, in order.
+// Everything between is in units of the boxes, so that the caller's units do not leave the range of f32.
 //
 // Positions are made box-local in f64. All else of one particle is `real`, as near and far field are, and so is the sum of the moments over a warp;
 // sums of more are f64.
@@ -27,7 +29,7 @@ template <class T> DEVICE void add_up(T (&v)[8], double *scratch, double *total)
     __syncthreads();
 }
 
-// From the centre of the root box to that of the leaf.
+// From the centre of the root box to that of the leaf, over the scale.
 DEVICE void to_leaf(const BoxGeometry *geometry, const LeafGrid *grid, unsigned leaf, double way[3]) {
     for (int a = 0; a < 3; ++a) way[a] = 0.0;
 #if DEPTH > 0
@@ -35,18 +37,18 @@ DEVICE void to_leaf(const BoxGeometry *geometry, const LeafGrid *grid, unsigned 
     box_coordinates(grid, leaf, c);
     for (int b = 0; b < 3; ++b) {
         double boxes = (c[b] & ((1 << DEPTH) - 1)) + 0.5 - 0.5 * (1 << DEPTH);
-        for (int a = 0; a < 3; ++a) way[a] += boxes * geometry->basis[b][a];
+        for (int a = 0; a < 3; ++a) way[a] += boxes * geometry->per_scale * geometry->basis[b][a];
     }
 #endif
 }
 
-// A particle as seen from the centre of its root box.
-DEVICE void from_root(const BoxGeometry *geometry, const LeafGrid *grid, unsigned leaf, real scale, real4 local, real at[3]) {
+// A particle as seen from the centre of its root box, over the scale.
+DEVICE void from_root(const BoxGeometry *geometry, const LeafGrid *grid, unsigned leaf, real4 local, real at[3]) {
     double way[3];
     to_leaf(geometry, grid, leaf, way);
-    at[0] = local.x * scale + (real)way[0];
-    at[1] = local.y * scale + (real)way[1];
-    at[2] = local.z * scale + (real)way[2];
+    at[0] = local.x + (real)way[0];
+    at[1] = local.y + (real)way[1];
+    at[2] = local.z + (real)way[2];
 }
 
 KERNEL void gather(const __grid_constant__ GatherArgs args) {
@@ -81,14 +83,14 @@ KERNEL void gather(const __grid_constant__ GatherArgs args) {
         const real4 one = make_real4((real)(y[0] * per_scale), (real)(y[1] * per_scale), (real)(y[2] * per_scale), (real)args.q[i]);
         args.sorted[k] = one;
         real at[3];
-        from_root(geometry, grid, leaf, (real)geometry->scale, one, at);
+        from_root(geometry, grid, leaf, one, at);
         own[0] = one.w;
         own[1] = one.w * at[0];
         own[2] = one.w * at[1];
         own[3] = one.w * at[2];
         own[4] = one.w * (at[0] * at[0] + at[1] * at[1] + at[2] * at[2]);
     }
-    if (geometry->volume == 0.0) return;
+    if (!args.has_trace) return;
     add_up(own, scratch, total);
     if (threadIdx.x < 5) moments[5 * (blockIdx.x + 1LL) + threadIdx.x] = total[threadIdx.x];
     __threadfence();
@@ -124,20 +126,16 @@ KERNEL void finish(const __grid_constant__ FinishArgs args) {
         if (begin + j < end) partners[j] = args.excluded[begin + j];
     }
     await_predecessor();
-    // The moments, then lengths and the volume: the same for all particles.
-    __shared__ real numbers[8];
-    if (threadIdx.x < 8) {
-        const double *number = threadIdx.x < 5   ? args.moments + threadIdx.x
-                               : threadIdx.x == 5 ? &geometry->scale
-                               : threadIdx.x == 6 ? &geometry->per_scale
-                                                  : &geometry->volume;
-        numbers[threadIdx.x] = (real)*number;
+    // The moments, then numbers that make potentials and fields of sums: the same for all particles.
+    __shared__ real numbers[7];
+    if (threadIdx.x < 7) {
+        numbers[threadIdx.x] = (real)(threadIdx.x < 5 ? args.moments[threadIdx.x] : threadIdx.x == 5 ? args.trace : geometry->per_scale);
     }
     const real4 none = make_real4(0, 0, 0, 0);
     const real4 own = mine ? sorted[k] : none, near = mine ? args.near[k] : none, far = mine && args.has_far ? args.far[k] : none;
     const double q = mine && args.forces ? args.q[i] : 0.0;
     __syncthreads();
-    const real charge = numbers[0], *dipole = numbers + 1, per_scale = numbers[6], volume = numbers[7];
+    const real charge = numbers[0], *dipole = numbers + 1, factor = numbers[5], per_scale = numbers[6];
     if (!mine) return;
     real phi = near.x, e[3] = {near.y, near.z, near.w};
     // What the near field has of these pairs goes before anything is added to it.
@@ -166,23 +164,22 @@ KERNEL void finish(const __grid_constant__ FinishArgs args) {
     e[0] += far.y;
     e[1] += far.z;
     e[2] += far.w;
-    phi *= per_scale;
-    for (int a = 0; a < 3; ++a) e[a] *= per_scale * per_scale;
-    if (volume > 0) {
-        const real prefactor = (real)2.0943951023931954923 / volume;
+    if (factor > 0) {
         real trace = numbers[4], at[3];
-        from_root(geometry, args.grid, args.leaf_of[k], numbers[5], own, at);
+        from_root(geometry, args.grid, args.leaf_of[k], own, at);
         for (int a = 0; a < 3; ++a) {
             trace += at[a] * (charge * at[a] - 2 * dipole[a]);
-            e[a] -= 2 * prefactor * (charge * at[a] - dipole[a]);
+            e[a] -= 2 * factor * (charge * at[a] - dipole[a]);
         }
-        phi += prefactor * trace;
+        phi += factor * trace;
     }
-    args.potential[i] = (double)phi;
+    args.potential[i] = (double)(phi * per_scale);
     if (args.forces) {
         const real strength = (real)(args.strength * q);
-        for (int a = 0; a < 3; ++a) add_fixed(args.forces + 3LL * i + a, strength * e[a]);
+        for (int a = 0; a < 3; ++a) add_fixed(args.forces + 3LL * i + a, strength * (per_scale * per_scale * e[a]));
     } else {
-        for (int a = 0; a < 3; ++a) args.field[3LL * i + a] = (double)e[a];
+        // Here and not in a step: the square of a length leaves the range of f32 sooner than a length.
+        const double squared = geometry->per_scale * geometry->per_scale;
+        for (int a = 0; a < 3; ++a) args.field[3LL * i + a] = squared * (double)e[a];
     }
 }

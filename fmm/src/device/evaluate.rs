@@ -7,7 +7,7 @@ use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Sour
 use super::boxes::{BoxGeometry, LeafGrid};
 use super::{BOXES, DeviceFmm, PAIR, THREADS, real_name};
 
-/// Moments of the trace term: Q, D (three) and T.
+/// Moments of the trace term in units of the scale of the boxes: Q, D (three) and T.
 const MOMENTS: usize = 5;
 
 arguments! {
@@ -25,6 +25,8 @@ arguments! {
         /// Blocks that have left their moments.
         done: Out<'a, u32>,
         n: i32,
+        /// 0 leaves the moments out.
+        has_trace: i32,
     }
 
     /// Arguments of `finish`.
@@ -51,6 +53,8 @@ arguments! {
         /// Fixed-point forces to which strength q E is added instead of writing `field`, or null.
         forces: Out<'a, i64>,
         strength: f64,
+        /// (2π/3V) scale³; 0 without a volume.
+        trace: f64,
         /// 0 leaves the far field out.
         has_far: i32,
         n: i32,
@@ -83,7 +87,7 @@ impl<T: Real + Pod> Ends<T> {
 }
 
 impl<T: Real> Ends<T> {
-    /// Q, D (three) and T of the trace term.
+    /// Q, D (three) and T of the trace term, in units of the scale of the boxes.
     pub fn moments(&self) -> &Buffer<f64> {
         &self.moments
     }
@@ -118,6 +122,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
             moments: self.ends.moments.arg(),
             done: self.ends.done.arg(),
             n: self.n as i32,
+            has_trace: i32::from(self.trace_factor() > 0.0),
         };
         stream.launch(&self.ends.gather, Launch::for_each(self.n, THREADS), arguments)
     }
@@ -149,6 +154,12 @@ impl<T: Real + Pod> DeviceFmm<T> {
         self.launch_finish(stream, Some(Forces { q, strength, sums: forces }))
     }
 
+    /// (2π/3V) c³ of the trace term, with the scale c of the boxes, whose volume is c³: whatever the lengths are. 0 unless the cell repeats in three directions.
+    fn trace_factor(&self) -> f64 {
+        let per_leaf = |_| 2.0 * std::f64::consts::PI / (3.0 * self.boxes.n_leaves as f64);
+        self.host.volume.map_or(0.0, per_leaf)
+    }
+
     fn launch_finish(&self, stream: &Stream, forces: Option<Forces<'_>>) -> Result<(), DeviceError> {
         let (boxes, to) = (&self.boxes, &self.assignment);
         let arguments = FinishArgs {
@@ -169,6 +180,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
             q: forces.as_ref().map(|f| f.q).into(),
             forces: forces.as_ref().map(|f| f.sums).into(),
             strength: forces.as_ref().map_or(0.0, |f| f.strength),
+            trace: self.trace_factor(),
             has_far: i32::from(self.far.is_some()),
             n: self.n as i32,
         };

@@ -61,18 +61,17 @@ KERNEL __launch_bounds__(IMAGE_THREADS) void particle_images(const __grid_consta
         }
         const double field[3] = {near.y - excluded[0] + of_far[0], near.z - excluded[1] + of_far[1], near.w - excluded[2] + of_far[2]};
         const double *moments = args.moments, *dipole = moments + 1;
-        const double prefactor = 2.0943951023931954923 / geometry->volume;
+        // (2π/3V) scale³, as `finish` has it.
+        const double factor = 2.0943951023931954923 * scale * scale * scale / geometry->volume;
         double trace = moments[4], turned = 0.0;
         for (int a = 0; a < 3; ++a) {
-            const double at = scale * s[a];
-            trace += at * (moments[0] * at - 2.0 * dipole[a]);
+            trace += s[a] * (moments[0] * s[a] - 2.0 * dipole[a]);
             turned += s[a] * of_far[a];
         }
-        const double each = q * (per_scale * (0.5 * far.x - turned) / 3.0 + 0.5 * prefactor * trace);
+        const double each = q * per_scale * ((0.5 * far.x - turned) / 3.0 + 0.5 * factor * trace);
         for (int a = 0; a < 3; ++a) {
-            const double at = scale * s[a];
-            const double e = per_scale * per_scale * field[a] - 2.0 * prefactor * (moments[0] * at - dipole[a]);
-            v[a] = q * ((at - args.x[3LL * i + a]) * e + 0.5 * per_scale * across[a]) + each;
+            const double e = per_scale * per_scale * (field[a] - 2.0 * factor * (moments[0] * s[a] - dipole[a]));
+            v[a] = q * ((scale * s[a] - args.x[3LL * i + a]) * e + 0.5 * per_scale * across[a]) + each;
         }
     }
     leave(v, args.strength, args.sums);
