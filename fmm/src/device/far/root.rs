@@ -57,11 +57,14 @@ impl<T: Real + Pod> RootField<T> {
     }
 
     /// Local expansions that the multipoles of all boxes and images that are not near make, overwritten; rows of
-    /// [`row_length`] in the order of [`places`].
+    /// [`row_length`] in the order of [`places`], one for each box, z fastest.
     ///
     /// # Errors
-    /// What the device says against a launch.
+    /// [`DeviceError::Length`] if `multipoles` or `locals` lacks a row; what the device says against a launch.
     pub fn enqueue(&self, stream: &Stream, multipoles: &Buffer<T>, locals: &Buffer<T>) -> Result<(), DeviceError> {
+        let room = self.far.plan.shape.iter().product::<usize>() * row_length(self.far.plan.order);
+        multipoles.holds(room)?;
+        locals.holds(room)?;
         let (far, (particles, starts)) = (&self.far, &self.nothing);
         let (columns, complex) = (far.plan.columns() as u32, 2 * far.plan.stride * far.plan.real);
         let (table, launch) = (far.tables[0].arg(), Launch::new(columns, THREADS as u32));

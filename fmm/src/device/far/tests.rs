@@ -328,6 +328,21 @@ fn planes_that_do_not_fit_are_refused() {
     );
 }
 
+/// A row of one box more or less is memory of somebody else.
+#[test]
+fn expansions_that_do_not_hold_a_row_for_each_box_are_refused() {
+    let device = Device::of_tests().unwrap();
+    let (boundary, shape) = (Boundary::rectangular([2.0, 3.0, 2.0]), [2, 3, 2]);
+    let root = RootField::<f32>::new(&device, &grid(&boundary, shape, 1.12), 3).unwrap();
+    let (stream, row) = (device.stream().unwrap(), crate::device::products::row_length(3));
+    let [all, short] = [12 * row, 12 * row - 1].map(|n| device.zeros::<f32>(n).unwrap());
+    let refused = Err(DeviceError::Length { expected: 12 * row, found: 12 * row - 1 });
+    assert_eq!(root.enqueue(&stream, &short, &all), refused);
+    assert_eq!(root.enqueue(&stream, &all, &short), refused);
+    assert_eq!(root.enqueue(&stream, &all, &all), Ok(()));
+    assert_eq!(all.read(&stream).unwrap(), vec![0.0; 12 * row]);
+}
+
 /// Of particles and of a refined tree.
 fn all_sources<T: Real>(plan: &Plan) -> Vec<Source> {
     sources::<T>(plan).into_iter().chain([root::source::<T>(plan)]).collect()
