@@ -90,8 +90,11 @@ pub struct Mbar {
 /// Solves the equations for `states` states, neighbours next to each other; the energies become the chances.
 ///
 /// # Errors
-/// [`MbarError`] for a state without frames, energies that are not finite, and equations that do not converge.
+/// [`MbarError`] for no states or one without frames, energies that are not finite, and equations that do not converge.
 pub fn solve(runs: Vec<Sampled>, states: usize) -> Result<Mbar, MbarError> {
+    if states == 0 {
+        return Err(MbarError::Empty(0));
+    }
     let mut frames = vec![0.0; states];
     for (run, sampled) in runs.iter().enumerate() {
         let found = sampled.energies.len();

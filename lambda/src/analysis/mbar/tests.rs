@@ -131,6 +131,8 @@ fn many_frames_that_are_alike_are_solved() {
 #[test]
 fn what_cannot_be_solved_is_refused_and_one_state_is_its_own() {
     assert_eq!(solve(wells(&WELLS, &[10, 0, 10, 10], 1), 4), Err(MbarError::Empty(1)));
+    assert_eq!(solve(wells(&WELLS, &[10, 10, 10, 10], 1), 0), Err(MbarError::Empty(0)));
+    assert_eq!(solve(Vec::new(), 0), Err(MbarError::Empty(0)));
     let bad = Sampled { state: 0, energies: vec![0.0, f64::NAN] };
     assert!(matches!(solve(vec![bad], 1), Err(MbarError::Energies { run: 0, found: 2, states: 1 })));
     let one = solve(wells(&WELLS[..1], &[5], 1), 1).unwrap();
