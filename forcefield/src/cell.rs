@@ -233,7 +233,14 @@ impl PeriodicBox {
     #[inline]
     pub fn wrap(&self, x: Vector3<f64>) -> Vector3<f64> {
         if !self.is_rectangular() {
-            return x + self.shift_into(x);
+            let inside = x + self.shift_into(x);
+            let coordinates = self.coordinates(inside);
+            // A tiny negative coordinate rounds up to a whole edge, as below.
+            let is_whole = |coordinate: &f64| *coordinate >= 1.0;
+            if !coordinates.iter().any(is_whole) {
+                return inside;
+            }
+            return self.vector(coordinates.map(|coordinate| if is_whole(&coordinate) { 0.0 } else { coordinate }));
         }
         x.zip_map(&self.diagonal(), |x, edge| {
             let inside = x - edge * (x / edge).floor();

@@ -48,6 +48,16 @@ fn wrapped_positions_lie_in_the_box() {
     let [rectangular, ..] = boxes();
     assert_eq!(rectangular.wrap(Vector3::new(-1e-30, 3.0, -2.5)), Vector3::zeros());
     for cell in boxes() {
+        // Rounded to a whole edge along any of a, b and c, with the other two anywhere.
+        for axis in 0..3 {
+            for (tiny, other) in [(-1e-30, 0.0), (-1e-18, 0.0), (-1e-30, 0.3), (-1e-20, -1.7)] {
+                let mut turns = [other; 3];
+                turns[axis] = tiny;
+                let x = cell.wrap(cell.vector(turns));
+                let there = cell.coordinates(x);
+                assert!(there.iter().all(|s| (-1e-15..1.0).contains(s)), "{cell:?} {turns:?}: {there:?}");
+            }
+        }
         let inverse = nalgebra::Matrix3::from_fn(|i, j| cell.rows()[j][i]).try_inverse().unwrap();
         for k in 0..50 {
             let x = cell.wrap(Vector3::new(1.3, -0.7, 2.1) * k as f64);
