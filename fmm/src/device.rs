@@ -306,23 +306,17 @@ impl<T: Real + Pod> DeviceFmm<T> {
     /// Periods that are not finite or not independent; another kind of boundary; [`FmmError::Strained`], because near boxes are those of the first shape; the device.
     #[inline(never)]
     pub fn set_boundary(&mut self, stream: &Stream, boundary: Boundary) -> Result<bool, FmmError> {
-        boundary.check()?;
-        let kind = |b: &Boundary| b.periods().len();
-        if kind(&boundary) != kind(&self.boundary) {
-            return Err(FmmError::Kind { before: kind(&self.boundary), after: kind(&boundary) });
-        }
+        self.boundary.check_next(&boundary)?;
         let host = self.host.follow(&boundary);
-        let (now, then) = (host.unit_basis(), self.grid.basis);
+        let now = host.unit_basis();
         self.grid.near.check_strain(&now)?;
-        // A relative change of 1e-12 of the shape changes results by less than f64 sums of this length round.
-        let same = (0..3).all(|a| (0..3).all(|x| (now[a][x] - then[a][x]).abs() <= 1e-12));
         let mut anew = false;
         if let (Some(shapes), Some(Far::Root(far))) = (&mut self.shapes, &self.far) {
             self.grid.basis = now;
             if shapes.root.follow(stream, far, &self.grid)? {
                 shapes.reference = boundary;
             }
-        } else if !same {
+        } else if !self.grid.has_shape(&now) {
             self.grid.basis = now;
             if self.far.is_some() {
                 self.far = Some(Far::new(&self.device, &self.settings, &host, &self.grid, self.n)?);

@@ -105,10 +105,7 @@ impl<T: Real> Fmm<T> {
     /// Periods that are not finite or not independent; another kind of boundary; boxes too thin.
     #[inline(never)]
     pub fn set_boundary(&mut self, boundary: Boundary) -> Result<(), FmmError> {
-        boundary.check()?;
-        if boundary.periods().len() != self.boundary.periods().len() {
-            return Err(FmmError::Kind { before: self.boundary.periods().len(), after: boundary.periods().len() });
-        }
+        self.boundary.check_next(&boundary)?;
         // Near boxes stay near, so that the energy is smooth, unless the expansions of the others would not converge.
         let near = &self.operators.grid.near;
         let followed = (self.assignment.as_ref().map(|assignment| assignment.geometry.follow(&boundary)))
@@ -133,10 +130,8 @@ impl<T: Real> Fmm<T> {
 
     /// Makes the operators anew if the shape of the boxes, the root grid or the set of near boxes has changed.
     fn follow(&mut self, geometry: &Geometry, near: NearSet) {
-        let (now, then) = (geometry.unit_basis(), self.operators.grid.basis);
-        // A relative change of the shape by 1e-12 changes results by less than the rounding of f64 sums of this length.
-        let same = (0..3).all(|a| (0..3).all(|x| (now[a][x] - then[a][x]).abs() <= 1e-12));
-        if !same || geometry.root() != self.operators.grid.topology || near != self.operators.grid.near {
+        let grid = &self.operators.grid;
+        if !grid.has_shape(&geometry.unit_basis()) || geometry.root() != grid.topology || near != grid.near {
             self.operators = Operators::new(self.settings, geometry, near);
             self.stretched = None;
         }

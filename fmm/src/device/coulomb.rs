@@ -64,11 +64,7 @@ impl<T: Real + Pod> DeviceCoulomb<T> {
     /// As there.
     #[inline(never)]
     pub fn set_boundary(&mut self, boundary: Boundary) -> Result<(), FmmError> {
-        boundary.check()?;
-        let kind = |b: &Boundary| b.periods().len();
-        if kind(&boundary) != kind(&self.boundary) {
-            return Err(FmmError::Kind { before: kind(&self.boundary), after: kind(&boundary) });
-        }
+        self.boundary.check_next(&boundary)?;
         if let Some(state) = &mut self.state {
             state.fmm.set_boundary(&self.streams[0], boundary)?;
         }

@@ -107,6 +107,16 @@ impl Boundary {
         }
         Err(FmmError::Periods { periods: periods.to_vec() })
     }
+
+    /// Whether a solver that was made for this boundary can go on with `next`.
+    ///
+    /// # Errors
+    /// Periods that are not finite or not independent; another number of them ([`FmmError::Kind`]).
+    pub(crate) fn check_next(&self, next: &Self) -> Result<(), FmmError> {
+        next.check()?;
+        let [before, after] = [self, next].map(|boundary| boundary.periods().len());
+        if before == after { Ok(()) } else { Err(FmmError::Kind { before, after }) }
+    }
 }
 
 pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {

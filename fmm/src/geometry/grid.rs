@@ -299,6 +299,13 @@ impl BoxGrid {
         [0, 1, 2].map(|a| u[0] * e0[a] + u[1] * e1[a] + u[2] * e2[a])
     }
 
+    /// Whether boxes with edge vectors `basis`, in units of their scale, have the same shape. A relative change of 1e-12 changes results by less than the rounding of
+    /// f64 sums of this length.
+    pub fn has_shape(&self, basis: &[[f64; 3]; 3]) -> bool {
+        let mut pairs = self.basis.as_flattened().iter().zip(basis.as_flattened());
+        pairs.all(|(own, other)| (own - other).abs() <= 1e-12)
+    }
+
     /// Length of the cyclic convolution per axis: the grid itself where it repeats, else padded so that nothing wraps.
     pub fn cycle(&self) -> [usize; 3] {
         [0, 1, 2].map(|a| {
