@@ -106,9 +106,7 @@ pub enum FmmError {
         periods: usize,
     },
     /// The boxes are too long or too thin, or their size is no number.
-    #[error(
-        "{}", if near.is_finite() { format!("boxes {ratio:.1e} times as long as thin, of which {near:.1e} may be near each other: they may be some 40 times as long as wide, or 500 times as wide as thin. Take a root grid of near-cubic boxes; it has at most {MAX_ROOT} boxes per axis, so that a cell that is more than some 2500 times as long as wide, or 30000 times as wide as thin, needs several copies of itself and its particles side by side") } else { "boxes whose size or shape is beyond the range of the numbers: take other units of length".into() }
-    )]
+    #[error("{}", unfit(*.near, *.ratio))]
     Boxes {
         /// Boxes that may be near.
         near: f64,
@@ -264,6 +262,20 @@ pub enum FmmError {
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Device(#[from] kernels::device::DeviceError),
+}
+
+/// What [`FmmError::Boxes`] says of boxes `ratio` times as long as thin, of which `near` may be near each other.
+fn unfit(near: f64, ratio: f64) -> String {
+    if !near.is_finite() {
+        return "boxes whose size or shape is beyond the range of the numbers: take other units of length".into();
+    }
+    format!(
+        "boxes {ratio:.1e} times as long as thin, of which {near:.1e} may be near each other: \
+         they may be some 40 times as long as wide, or 500 times as wide as thin. \
+         Take a root grid of near-cubic boxes; it has at most {MAX_ROOT} boxes per axis, \
+         so that a cell that is more than some 2500 times as long as wide, or 30000 times as wide as thin, \
+         needs several copies of itself and its particles side by side"
+    )
 }
 
 impl FmmError {
