@@ -257,10 +257,41 @@ fn preprocessor_lines() {
     refused("#pragma once", 13, &["#pragma once", "not supported"]);
     refused("#define", 13, &["lacks a name"]);
     refused("#error choose a water model", 13, &["choose a water model"]);
-    refused("#define A B\n#define B A\n[ bonds ]\n1 2 A", 16, &["macro 'A'"]);
+    refused("#define A A\n[ bonds ]\n1 2 A", 15, &["macro 'A' is defined by itself"]);
+    refused("#define A B\n#define B A\n[ bonds ]\n1 2 A", 16, &["macro 'A' is defined by itself"]);
+    let chain = |n: usize, end: &str| {
+        let levels: Vec<String> = (0..n).map(|k| format!("#define M{k} M{}", k + 1)).collect();
+        format!("{}\n#define M{n} {end}\n[ bonds ]\n1 2 M0 0.1 7", levels.join("\n"))
+    };
+    let top = read(&format!("{HEAD}{METHANE}{}\n{TAIL}", chain(199, "1")), &[]).unwrap();
+    assert_eq!(top.bonds, [Bond { atoms: [0, 1], r0: 0.1, k: 7.0 }]);
+    refused(&chain(200, "1"), 215, &["more than 200 levels", "'M200'", "valid are 200 levels"]);
+    refused(&chain(50_000, "SOL"), 50_015, &["more than 200 levels"]);
+    refused(&chain(50_000, "M0"), 50_015, &["more than 200 levels"]);
     // Each level doubles the line: forty would fill the memory.
     let levels: Vec<String> = (0..40).map(|k| format!("#define A{k} A{0} A{0}", k + 1)).collect();
     refused(&format!("{}\n[ bonds ]\n1 2 A0", levels.join("\n")), 54, &["more than 10000000 characters"]);
+}
+
+#[test]
+fn files_that_include_files_have_a_limit() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    for k in 1..5000 {
+        write(&format!("{k}.itp"), &format!("#include \"{}.itp\"\n", k + 1));
+    }
+    write("5000.itp", "");
+    let read = |first: usize| {
+        write("test.top", &format!("{HEAD}#include \"{first}.itp\"\n{METHANE}{TAIL}"));
+        read_topology(&folder.path().join("test.top"), &[], &[])
+    };
+    // 199 files beside the topology itself.
+    assert_eq!(read(5000 - 198).unwrap().n_atoms(), 3);
+    for first in [5000 - 199, 1] {
+        let error = read(first).unwrap_err();
+        assert!(error.line == 1 && error.file.ends_with(format!("{}.itp", first + 198)), "{error}");
+        assert!(error.to_string().contains("200 files already include each other; valid are 200 levels"), "{error}");
+    }
 }
 
 #[test]

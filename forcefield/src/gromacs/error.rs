@@ -45,6 +45,14 @@ pub enum TopologyProblem {
     /// A file includes itself, directly or through others.
     #[error("\"{0}\" is included while it is being read: the files include each other in a circle")]
     IncludeCycle(String),
+    /// Files that include each other too deep.
+    #[error("\"{name}\" is included where {limit} files already include each other; valid are {limit} levels")]
+    IncludeDepth {
+        /// File that is one too many.
+        name: String,
+        /// Files that may be open at once.
+        limit: usize,
+    },
     /// A preprocessor line that cannot be understood.
     #[error(
         "preprocessor line '{found}' {reason}; supported are #include \"file\", #define NAME [value], #undef NAME, \
@@ -62,6 +70,16 @@ pub enum TopologyProblem {
     /// A macro whose value contains itself.
     #[error("macro '{0}' is defined by itself")]
     MacroCycle(String),
+    /// Macros defined by macros too deep.
+    #[error(
+        "the macros of this line are defined by macros in more than {limit} levels, the next of which is '{name}'; valid are {limit} levels"
+    )]
+    MacroDepth {
+        /// Macro that is one too many.
+        name: String,
+        /// Levels that are followed.
+        limit: usize,
+    },
     /// Data before the first section.
     #[error("'{0}' stands before the first section; a topology starts with a header such as [ defaults ]")]
     DataOutsideSection(String),

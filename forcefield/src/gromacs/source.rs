@@ -18,6 +18,9 @@ const INSTALLED: [&str; 2] = ["/usr/share/gromacs/top", "/usr/local/gromacs/shar
 /// Far beyond any line, a CMAP of 360 × 360 included; macros of macros double with each level.
 const LONGEST: usize = 10_000_000;
 
+/// Far beyond any force field: macros in macros, and files in files.
+const DEEPEST: usize = 200;
+
 /// Place of a line in a file.
 #[derive(Clone, Debug)]
 pub(super) struct Location {
@@ -117,6 +120,10 @@ impl Reader {
         if self.open.contains(&canonical) {
             let place = from.unwrap_or(&whole);
             return Err(place.error(TopologyProblem::IncludeCycle(path.display().to_string())));
+        }
+        if self.open.len() == DEEPEST {
+            let name = path.display().to_string();
+            return Err(from.unwrap_or(&whole).error(TopologyProblem::IncludeDepth { name, limit: DEEPEST }));
         }
         let bytes = std::fs::read(path).map_err(|e| whole.error(e))?;
         if bytes.contains(&0) {
@@ -259,6 +266,9 @@ impl Reader {
             Some(value) if !value.is_empty() => {
                 if inside.contains(&word) {
                     return Err(at.error(TopologyProblem::MacroCycle(word.to_string())));
+                }
+                if inside.len() == DEEPEST {
+                    return Err(at.error(TopologyProblem::MacroDepth { name: word.to_string(), limit: DEEPEST }));
                 }
                 inside.push(word);
                 self.used.borrow_mut().insert(word.to_string());

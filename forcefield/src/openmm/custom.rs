@@ -78,8 +78,15 @@ fn expression(force: &Element<'_>, mut variables: Vec<String>) -> Result<(Expres
 }
 
 fn unknown(force: &Element<'_>, why: &str, known: &'static str) -> SystemXmlError {
-    let energy = force.optional("energy").unwrap_or_default().to_string();
-    force.error(SystemXmlProblem::Expression { force: force.title(), energy, why: why.into(), known })
+    let energy = shortened(force.optional("energy").unwrap_or_default());
+    force.error(SystemXmlProblem::Expression { force: force.title(), energy, why: shortened(why), known })
+}
+
+/// The beginning of a text that is too long for a message.
+fn shortened(text: &str) -> String {
+    const LENGTH: usize = 400;
+    let short: String = text.chars().take(LENGTH).collect();
+    if short.len() < text.len() { format!("{short}…") } else { short }
 }
 
 /// c6 and c12 of a function that is c12/r¹² − c6/r⁶ at all distances.

@@ -454,6 +454,26 @@ fn other_energies_are_refused_with_their_expression() {
     }
 }
 
+/// Expressions that programs write. None ends the process, and a message stays readable.
+#[test]
+fn energies_of_many_terms_are_read_and_deep_ones_refused_with_their_line() {
+    let doubled: String = (0..26).map(|k| format!("a{k}; a{k}=a{0}+", k + 1)).collect();
+    let zeros = vec!["0*r"; 200_000].join("+");
+    for energy in [&zeros, &format!("{doubled}a26; a26=0*r")] {
+        let top = custom("Bond", &format!("k*(r-z)^2+{energy}"), ["k", "z"], [400.0, 0.3]).unwrap().topology;
+        assert_eq!(top.bonds.first().map(|bond| (bond.r0, bond.k)), Some((0.3, 800.0)));
+    }
+    let nested = format!("{}r{}", "(".repeat(100_000), ")".repeat(100_000));
+    let unknown = format!("{zeros}+q");
+    for (energy, expected) in
+        [(&nested, "nested too deep; valid are 200 levels of parentheses"), (&unknown, "q is not known")]
+    {
+        let error = custom("Bond", energy, ["k", "z"], [400.0, 0.3]).unwrap_err();
+        assert!(error.starts_with("system.xml, line 12: CustomBondForce has the energy"), "{error}");
+        assert!(error.contains(expected) && error.len() < 1000, "{error}");
+    }
+}
+
 #[test]
 fn virtual_sites_of_every_kind() {
     let mut structure = structure();
