@@ -115,60 +115,19 @@ pub(super) fn match_entry(names: &ResidueNames<'_>, entry: &Entry, residue: u32)
 }
 
 fn matched(names: &ResidueNames<'_>, entry: &Entry, residue: u32) -> Result<Site, SiteError> {
-    let (topology, name) = (names.topology(), names.of(residue).to_string());
+    let topology = names.topology();
     let by_name = atoms(topology, entry, residue)
-        .map_err(|atom| SiteError::RepeatedAtom { residue: name.clone(), atom: atom.to_string() })?;
+        .map_err(|atom| SiteError::RepeatedAtom { residue: names.of(residue).to_string(), atom: atom.to_string() })?;
     let here = &topology.residues[residue as usize].name;
     let of_forms = entry.charges_at(here);
     let is_end = END_ATOMS.iter().any(|atom| by_name.contains_key(atom));
-    let is_backbone = |atom: &String| entry.backbone.contains(atom);
-    let missing = |atom: &&String| !(by_name.contains_key(atom.as_str()) || is_end && is_backbone(atom));
-    if let Some(atom) = of_forms.keys().find(missing) {
-        let build = entry.build.clone().unwrap_or_else(|| "see its entry in the library".into());
-        return Err(SiteError::MissingAtom { residue: name, atom: atom.clone(), entry: entry.name.clone(), build });
-    }
-    let foreign = |atom: &&&str| !of_forms.contains_key(**atom) && !END_ATOMS.contains(*atom);
-    if let (None, Some(atom)) = (entry.terminus, by_name.keys().find(foreign)) {
-        return Err(SiteError::UnknownAtom { residue: name, atom: atom.to_string(), entry: entry.name.clone() });
-    }
+    check_names(names, entry, residue, &by_name, is_end)?;
     let mut atoms: Vec<(u32, &String)> =
         of_forms.keys().filter_map(|atom| by_name.get(atom.as_str()).map(|&index| (index, atom))).collect();
     atoms.sort_unstable();
-    let mut charges: Vec<Vec<f64>> = Vec::new();
-    for &(index, atom) in &atoms {
-        let (found, of_entry) = (topology.atoms[index as usize].charge, &of_forms[atom]);
-        let expected = match entry.kind {
-            EntryKind::Titratable => of_entry[0],
-            EntryKind::Buffer => 0.5 * (of_entry[0] + of_entry[1]),
-        };
-        let tolerance = match entry.terminus {
-            Some(_) => TERMINUS,
-            None if is_end && is_backbone(atom) => f64::INFINITY,
-            None if is_end && entry.balanced_at.as_ref() == Some(atom) => BALANCED,
-            None if is_end => TERMINAL_RESIDUE,
-            None => EXACT,
-        };
-        // A new proton's place must be empty wherever it is.
-        let tolerance = if expected == 0.0 { EXACT } else { tolerance };
-        if (found - expected).abs() > tolerance {
-            return Err(SiteError::ChargeMismatch {
-                residue: name,
-                atom: atom.clone(),
-                found,
-                expected,
-                entry: entry.name.clone(),
-                force_field: entry.force_field.clone(),
-            });
-        }
-        charges.push(of_entry.iter().map(|&q| applied(q, expected, found)).collect());
-    }
+    let mut charges = form_charges(names, entry, residue, &atoms, is_end)?;
     balance(topology, entry, &atoms, &mut charges);
-    let types: Vec<&TypesEntry> = entry.lj_types.iter().filter(|one| one.is_in(here)).collect();
-    let changes = |k: &usize| {
-        let lj = types.iter().any(|one| one.atom == *atoms[*k].1 && one.types.iter().any(|t| *t != one.types[0]));
-        lj || charges[*k].iter().any(|&q| q != charges[*k][0])
-    };
-    let kept: Vec<usize> = (0..atoms.len()).filter(changes).collect();
+    let kept = changing_atoms(entry, here, &atoms, &charges);
     let form = |(alpha, form): (usize, &FormEntry)| Form {
         name: form.name.clone(),
         charges: kept.iter().map(|&k| charges[k][alpha]).collect(),
@@ -187,6 +146,98 @@ fn matched(names: &ResidueNames<'_>, entry: &Entry, residue: u32) -> Result<Site
         correction: correction_at(topology, entry, residue).cloned().unwrap_or(Correction::Uncalibrated),
         kind: SiteKind::Titratable,
     })
+}
+
+/// Checks that a residue with the atoms `by_name` has all atoms of the entry, those of the backbone excepted where it `is_end` of a chain, and
+/// none that neither the entry nor such an end has.
+///
+/// # Errors
+/// [`SiteError::MissingAtom`], [`SiteError::UnknownAtom`].
+fn check_names(
+    names: &ResidueNames<'_>,
+    entry: &Entry,
+    residue: u32,
+    by_name: &BTreeMap<&str, u32>,
+    is_end: bool,
+) -> Result<(), SiteError> {
+    let of_forms = entry.charges_at(&names.topology().residues[residue as usize].name);
+    let missing_atom =
+        |atom: &&String| !(by_name.contains_key(atom.as_str()) || is_end && entry.backbone.contains(*atom));
+    let residue = || names.of(residue).to_string();
+    if let Some(atom) = of_forms.keys().find(missing_atom) {
+        let build = entry.build.clone().unwrap_or_else(|| "see its entry in the library".into());
+        return Err(SiteError::MissingAtom {
+            residue: residue(),
+            atom: atom.clone(),
+            entry: entry.name.clone(),
+            build,
+        });
+    }
+    let unknown_atom = |atom: &&&str| !of_forms.contains_key(**atom) && !END_ATOMS.contains(*atom);
+    match by_name.keys().find(unknown_atom) {
+        Some(atom) if entry.terminus.is_none() => {
+            let (atom, entry) = (atom.to_string(), entry.name.clone());
+            Err(SiteError::UnknownAtom { residue: residue(), atom, entry })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The charges (e) in this topology of the `atoms` of a residue, `[atom][form]`: those of the entry, moved by what the topology has otherwise.
+///
+/// # Errors
+/// [`SiteError::ChargeMismatch`] where it has a charge that is too far from that of the entry's first form, or of the half-way of a buffer.
+fn form_charges(
+    names: &ResidueNames<'_>,
+    entry: &Entry,
+    residue: u32,
+    atoms: &[(u32, &String)],
+    is_end: bool,
+) -> Result<Vec<Vec<f64>>, SiteError> {
+    let topology = names.topology();
+    let of_forms = entry.charges_at(&topology.residues[residue as usize].name);
+    let of_atom = |&(index, atom): &(u32, &String)| {
+        let (found, of_entry) = (topology.atoms[index as usize].charge, &of_forms[atom]);
+        let expected = match entry.kind {
+            EntryKind::Titratable => of_entry[0],
+            EntryKind::Buffer => 0.5 * (of_entry[0] + of_entry[1]),
+        };
+        if (found - expected).abs() > tolerance(entry, atom, is_end, expected) {
+            return Err(SiteError::ChargeMismatch {
+                residue: names.of(residue).to_string(),
+                atom: atom.clone(),
+                found,
+                expected,
+                entry: entry.name.clone(),
+                force_field: entry.force_field.clone(),
+            });
+        }
+        Ok(of_entry.iter().map(|&q| applied(q, expected, found)).collect())
+    };
+    atoms.iter().map(of_atom).collect()
+}
+
+/// By how much (e) the charge of an atom may differ from the `expected` one of the entry; `is_end`: at an end of a chain.
+fn tolerance(entry: &Entry, atom: &String, is_end: bool, expected: f64) -> f64 {
+    match entry.terminus {
+        // A new proton's place must be empty wherever it is.
+        _ if expected == 0.0 => EXACT,
+        Some(_) => TERMINUS,
+        None if is_end && entry.backbone.contains(atom) => f64::INFINITY,
+        None if is_end && entry.balanced_at.as_ref() == Some(atom) => BALANCED,
+        None if is_end => TERMINAL_RESIDUE,
+        None => EXACT,
+    }
+}
+
+/// Which of the `atoms` of a residue named `here` have another charge or another Lennard-Jones type in some form: their places.
+fn changing_atoms(entry: &Entry, here: &str, atoms: &[(u32, &String)], charges: &[Vec<f64>]) -> Vec<usize> {
+    let types: Vec<&TypesEntry> = entry.lj_types.iter().filter(|one| one.is_in(here)).collect();
+    let changes_type = |atom: &String| {
+        types.iter().any(|one| one.atom == *atom && one.types.iter().any(|other| *other != one.types[0]))
+    };
+    let changes_charge = |charges: &[f64]| charges.iter().any(|&q| q != charges[0]);
+    (0..atoms.len()).filter(|&k| changes_type(atoms[k].1) || changes_charge(&charges[k])).collect()
 }
 
 /// Charge `q` of a form where the topology has `found` in place of the `expected` charge of the entry: the difference is
