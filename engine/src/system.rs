@@ -26,7 +26,7 @@ use crate::selection::{Atoms, Expression, IndexGroups, SelectionError};
 use crate::state::{ListState, SitesState, State};
 use crate::system::vibration::Vibration;
 use crate::titration::{self, Sites};
-use forcefield::gromacs::Structure;
+use forcefield::Structure;
 use forcefield::topology::BondConstraints;
 use forcefield::units::BAR;
 use forcefield::{Cell, Topology, virtual_sites};

@@ -18,7 +18,7 @@ mod virtual_sites;
 use std::path::{Path, PathBuf};
 
 pub use error::{TopologyError, TopologyProblem};
-pub use gro::{NameMismatch, Structure, StructureError, format_gro, parse_gro, read_gro, write_gro};
+pub use gro::{StructureError, format_gro, parse_gro, read_gro, write_gro};
 pub use source::Symbols;
 
 use crate::topology::Topology;

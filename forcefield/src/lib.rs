@@ -2,7 +2,7 @@
 //!
 //! [`gromacs`] reads a whole system into a [`Topology`]; [`bonded`], [`pairs`], [`lennard_jones`] and [`restraints`] evaluate it on the CPU,
 //! [`device`] does so on a GPU. [`virtual_sites`] places massless particles. [`variants`] holds what differs between the forms of a titratable site besides its charges. Long-range
-//! Coulomb interactions and titration are elsewhere (crates `fmm` and `lambda`). Positions live in a [`Cell`].
+//! Coulomb interactions and titration are elsewhere (crates `fmm` and `lambda`). Positions live in a [`Cell`]; a [`Structure`] holds them with the names of their atoms.
 //!
 //! Units everywhere: nm, ps, u, e, kJ/mol, K, rad ([`units`]).
 //!
@@ -42,6 +42,7 @@ pub mod openmm;
 pub mod pairs;
 pub mod restraints;
 pub mod solvent;
+pub mod structure;
 pub mod topology;
 pub mod units;
 pub mod variants;
@@ -50,5 +51,6 @@ pub mod virtual_sites;
 pub use cell::Cell;
 pub use energy::TermEnergy;
 pub use exclusions::ExcludedPairs;
+pub use structure::Structure;
 pub use topology::Topology;
 pub use virtual_sites::VirtualSite;

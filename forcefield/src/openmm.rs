@@ -37,7 +37,7 @@ use std::path::Path;
 pub use error::{SystemXmlError, SystemXmlProblem};
 
 use crate::cell::{Cell, PeriodicBox};
-use crate::gromacs::Structure;
+use crate::structure::Structure;
 use crate::topology::{Constraint, Topology};
 use crate::virtual_sites::{self, VirtualSite};
 use bonded::Terms;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use forcefield::gromacs::{Structure, read_gro};
+use forcefield::Structure;
+use forcefield::gromacs::read_gro;
 use forcefield::lennard_jones::{LennardJones, Modifier};
 use forcefield::openmm::{SystemXml, read_system};
 use forcefield::units::COULOMB;

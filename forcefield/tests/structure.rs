@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use forcefield::Cell;
-use forcefield::gromacs::{Structure, format_gro, parse_gro, read_gro, read_topology, write_gro};
+use forcefield::Structure;
+use forcefield::gromacs::{format_gro, parse_gro, read_gro, read_topology, write_gro};
 use nalgebra::Vector3;
 
 const TWO: &str = "two atoms, t= 1.0\n    2\n    1SOL     OW    1   0.126   1.624   1.679  0.1227 -0.0580  0.0434\n\

@@ -250,7 +250,7 @@ mod tests {
             said("read", ErrorKind::PermissionDenied),
             "final.gro: cannot read the structure: permission denied"
         );
-        let other = StructureError::AtomCount { structure: 3, topology: 4 };
-        assert!(Error::of_structure(other).to_string().starts_with("the structure has 3 atoms"));
+        let other = StructureError::Count { file: "final.gro".into(), announced: 3, found: 4 };
+        assert!(Error::of_structure(other).to_string().starts_with("final.gro: line 2 announces 3 atoms"));
     }
 }

@@ -7,8 +7,8 @@
 //!
 //! Units: e, u.
 
+use forcefield::Structure;
 use forcefield::Topology;
-use forcefield::gromacs::Structure;
 use forcefield::variants::SiteVariants;
 use lambda::Site;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 use super::*;
 use crate::random::{RandomStream, indexed_generator};
 use crate::state::{BarostatState, BarrierState, BathState, GpuState, ListState, SitesState};
-use forcefield::gromacs::Structure;
+use forcefield::Structure;
 use forcefield::topology::{Atom, Bond, Topology};
 use forcefield::{Cell, cell::PeriodicBox};
 use lambda::motion::LambdaState;

@@ -6,8 +6,9 @@ use crate::error::{Error, Result};
 use crate::record::counted;
 use crate::trajectory::{Frames, StoredFrame};
 use forcefield::cell::PeriodicBox;
-use forcefield::gromacs::{self, NameMismatch, Structure, Symbols, TopologyProblem};
+use forcefield::gromacs::{self, Symbols, TopologyProblem};
 use forcefield::openmm::{self, SystemXml, SystemXmlProblem};
+use forcefield::structure::{NameMismatch, Structure};
 use forcefield::{Cell, Topology};
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Structures in `.gro` files: names, positions (nm), velocities (nm/ps), box (nm).
+//! A [`Structure`] in a `.gro` file: names, positions (nm), velocities (nm/ps), box (nm).
 //!
 //! Columns: residue number 1–5, residue name 6–10, atom name 11–15, atom number 16–20, then x y z and optionally
 //! vx vy vz. The distance between decimal points gives the width of all six fields, so that any number of decimals can
@@ -13,27 +13,9 @@ use nalgebra::Vector3;
 use thiserror::Error;
 
 use crate::cell::{Cell, PeriodicBox};
-use crate::fnv::Fnv1a;
-use crate::topology::Topology;
+use crate::structure::Structure;
 
-/// Atoms and their places at one moment.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Structure {
-    /// First line of the file.
-    pub title: String,
-    /// Positions, nm.
-    pub positions: Vec<Vector3<f64>>,
-    /// Velocities, nm/ps, if the file has them.
-    pub velocities: Option<Vec<Vector3<f64>>>,
-    /// The box; open space if the file has edges 0 0 0.
-    pub cell: Cell,
-    /// Residue and atom name of every atom.
-    pub names: Vec<(String, String)>,
-    /// Residue number of every atom (0–99999, repeats in large systems).
-    pub residue_numbers: Vec<i32>,
-}
-
-/// A problem with a structure.
+/// A problem with a `.gro` file.
 #[derive(Debug, Error)]
 pub enum StructureError {
     /// The file cannot be read or written.
@@ -66,14 +48,6 @@ pub enum StructureError {
         /// Lines between line 2 and the last.
         found: usize,
     },
-    /// Structure and topology disagree on the number of atoms.
-    #[error("the structure has {structure} atoms, but the topology has {topology}: they do not belong together")]
-    AtomCount {
-        /// Atoms of the structure.
-        structure: usize,
-        /// Atoms of the topology.
-        topology: usize,
-    },
     /// A value that the format cannot hold.
     #[error("{}: {quantity} of atom {atom} is {value}, which does not fit the columns of a .gro file", file.display())]
     Unwritable {
@@ -86,98 +60,6 @@ pub enum StructureError {
         /// Value.
         value: f64,
     },
-}
-
-/// An atom whose name in the structure is not that of the topology.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NameMismatch {
-    /// Atom, 0-based.
-    pub atom: u32,
-    /// Name in the structure.
-    pub structure: String,
-    /// Its name in the topology.
-    pub topology_atom: String,
-    /// The atom as the topology calls it, [`Topology::label`].
-    pub topology: String,
-}
-
-impl std::fmt::Display for NameMismatch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "atom {} is {} in the structure but {} in the topology", self.atom + 1, self.structure, self.topology)
-    }
-}
-
-impl Structure {
-    /// FNV-1a hash of positions, velocities and box, by which a run recognises the structure that it started from wherever the file lies.
-    pub fn fingerprint(&self) -> u64 {
-        let mut hash = Fnv1a::default();
-        let velocities = self.velocities.iter().flatten();
-        self.positions.iter().chain(velocities).for_each(|x| hash.numbers(x));
-        if let Cell::Periodic(periodic) = &self.cell {
-            periodic.rows().iter().for_each(|row| hash.numbers(row));
-        }
-        hash.value()
-    }
-
-    /// Compare with a topology. Names that differ (in their first five characters, all that a file holds) are returned
-    /// for a warning.
-    ///
-    /// # Errors
-    /// [`StructureError::AtomCount`] if the numbers of atoms differ.
-    pub fn check_against(&self, top: &Topology) -> Result<Vec<NameMismatch>, StructureError> {
-        let (structure, topology) = (self.positions.len(), top.atoms.len());
-        if structure != topology {
-            return Err(StructureError::AtomCount { structure, topology });
-        }
-        let head = |s: &str| s.chars().take(5).collect::<String>();
-        let differs = |(i, ((_, name), atom)): (usize, (&(String, String), &crate::topology::Atom))| {
-            let i = i as u32;
-            (head(name) != head(&atom.name)).then(|| NameMismatch {
-                atom: i,
-                structure: name.clone(),
-                topology_atom: atom.name.clone(),
-                topology: top.label(i),
-            })
-        };
-        Ok(self.names.iter().zip(&top.atoms).enumerate().filter_map(differs).collect())
-    }
-
-    /// The structure of these atoms (0-based) alone.
-    ///
-    /// # Panics
-    /// If there is no such atom.
-    #[must_use]
-    pub fn of_atoms(&self, atoms: &[u32]) -> Self {
-        fn of<T: Clone>(all: &[T], atoms: &[u32]) -> Vec<T> {
-            atoms.iter().map(|&atom| all[atom as usize].clone()).collect()
-        }
-        Self {
-            title: self.title.clone(),
-            positions: of(&self.positions, atoms),
-            velocities: self.velocities.as_ref().map(|velocities| of(velocities, atoms)),
-            cell: self.cell,
-            names: of(&self.names, atoms),
-            residue_numbers: of(&self.residue_numbers, atoms),
-        }
-    }
-
-    /// Names and residue numbers of a topology with the given positions, box, and velocities.
-    pub fn from_topology(
-        top: &Topology,
-        positions: Vec<Vector3<f64>>,
-        velocities: Option<Vec<Vector3<f64>>>,
-        cell: Cell,
-    ) -> Self {
-        let residue = |a: &crate::topology::Atom| &top.residues[a.residue as usize];
-        Self {
-            title: top.title.clone(),
-            positions,
-            velocities,
-            cell,
-            names: top.atoms.iter().map(|a| (residue(a).name.clone(), a.name.clone())).collect(),
-            residue_numbers: top.atoms.iter().map(|a| residue(a).number).collect(),
-        }
-    }
 }
 
 /// Read a `.gro` file with one frame.

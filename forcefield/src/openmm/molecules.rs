@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::gromacs::Structure;
+use crate::structure::Structure;
 use crate::topology::{Atom, Molecule, Residue, Topology};
 
 /// Fills atoms (without charge and type), residues and molecules of `top`.

@@ -6,7 +6,7 @@ use nalgebra::Vector3;
 
 use super::{SystemXml, parse_system};
 use crate::cell::Cell;
-use crate::gromacs::Structure;
+use crate::structure::Structure;
 use crate::topology::Topology;
 use crate::virtual_sites::{VirtualSite, VirtualSiteKind};
 

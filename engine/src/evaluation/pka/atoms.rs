@@ -14,7 +14,8 @@ use crate::config::RESOLVED;
 use crate::evaluation::job::Job;
 use crate::evaluation::runs::Run;
 use crate::output::files;
-use forcefield::gromacs::{Structure, read_gro};
+use forcefield::Structure;
+use forcefield::gromacs::read_gro;
 use lambda::site::SiteRequest;
 use std::path::Path;
 

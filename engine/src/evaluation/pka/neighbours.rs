@@ -10,7 +10,7 @@
 use crate::record::SiteRecord;
 use crate::selection::WATER;
 use forcefield::Cell;
-use forcefield::gromacs::Structure;
+use forcefield::Structure;
 use nalgebra::Vector3;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

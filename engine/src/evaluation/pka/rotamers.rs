@@ -22,8 +22,8 @@
 
 use super::shown::line_at;
 use crate::evaluation::runs::{Run, Walker};
+use forcefield::Structure;
 use forcefield::bonded::dihedral::DihedralAngle;
-use forcefield::gromacs::Structure;
 use nalgebra::Vector3;
 use std::collections::BTreeMap;
 
