@@ -22,11 +22,13 @@
 //! anew: the error is at least that of its samples, too.
 
 mod drawing;
+mod frame_sums;
 mod link;
 mod weighed;
 
 pub(super) use weighed::samples_of_parts;
 
+use frame_sums::FrameSums;
 use link::Link;
 use weighed::ph_values;
 
@@ -113,7 +115,7 @@ pub struct Counted {
     places: Vec<usize>,
     /// Frames per chunk and chunks per block of each series.
     blocks: Vec<(usize, usize)>,
-    /// Sums of w of each state; with MBAR of 1, p at each pH, and x of each state at each pH.
+    /// Sums of w of each state; with MBAR [`FrameSums`].
     rings: Vec<RingSums>,
     link: Option<Link>,
     /// Whether draws show the whole error.
@@ -163,7 +165,7 @@ impl Counted {
         };
         let ph = ph_values(series);
         let linked = question.filter(|question| question.response.is_some() && question.ph == ph);
-        let width = linked.map_or(count, |_| 1 + ph.len() + count * ph.len());
+        let width = linked.map_or(count, |_| frame_sums::width(ph.len(), count));
         let (mut blocks, mut rings) = (Vec::new(), Vec::new());
         for (index, (series, inefficiency)) in series.iter().zip(inefficiencies).enumerate() {
             let frames = series.states.len();
@@ -175,12 +177,11 @@ impl Counted {
             rings.push(RingSums::new(frames, chunk, width, |frame, sums| match (linked, run) {
                 (Some(_), Some(run)) => {
                     let here = frame * ph.len()..(frame + 1) * ph.len();
-                    let (ones, rest) = sums.split_at_mut(1);
-                    let (chances, all) = rest.split_at_mut(ph.len());
-                    ones[0] += 1.0;
-                    chances.iter_mut().zip(&run.chances[here.clone()]).for_each(|(sum, p)| *sum += p);
+                    let sums = FrameSums::of_row_mut(sums, ph.len());
+                    *sums.frames += 1.0;
+                    sums.chances.iter_mut().zip(&run.chances[here.clone()]).for_each(|(sum, p)| *sum += p);
                     if let Some(state) = state(frame) {
-                        let own = &mut all[state * ph.len()..][..ph.len()];
+                        let own = &mut sums.everywhere[state * ph.len()..][..ph.len()];
                         own.iter_mut().zip(&run.everywhere[here]).for_each(|(sum, x)| *sum += x);
                     }
                 }

@@ -3,6 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::StateSeries;
+use super::frame_sums::FrameSums;
 use crate::analysis::reweighting::Question;
 
 /// How populations follow from sums over frames of all pH values.
@@ -35,13 +36,14 @@ impl Link {
         Some(Self { response: question.response?.clone(), answers })
     }
 
-    /// ln P of every state at every pH but for a constant, `[pH][state]`, for these sums over the series.
-    pub(super) fn logarithms(&self, sums: &[Vec<f64>], places: &[usize], size: usize, count: usize) -> Vec<Vec<f64>> {
+    /// ln P of every state at every pH but for a constant, `[pH][state]`, for rows of [`FrameSums`], one for each series.
+    pub(super) fn logarithms(&self, rows: &[Vec<f64>], places: &[usize], size: usize, count: usize) -> Vec<Vec<f64>> {
         let (mut gradient, mut all) = (DVector::zeros(size), vec![0.0; count * size]);
-        for (sums, &place) in sums.iter().zip(places) {
-            gradient[place] += sums[0];
-            gradient.iter_mut().zip(&sums[1..]).for_each(|(g, p)| *g -= p);
-            all.iter_mut().zip(&sums[1 + size..]).for_each(|(all, x)| *all += x);
+        for (row, &place) in rows.iter().zip(places) {
+            let sums = FrameSums::of_row(row, size);
+            gradient[place] += sums.frames;
+            gradient.iter_mut().zip(sums.chances).for_each(|(g, p)| *g -= p);
+            all.iter_mut().zip(sums.everywhere).for_each(|(all, x)| *all += x);
         }
         let change = &self.response * gradient;
         let of = |target: usize, state: usize| {
