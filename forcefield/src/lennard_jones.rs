@@ -11,7 +11,7 @@ mod dispersion;
 mod drift;
 pub(crate) mod kinds;
 mod list;
-mod listed;
+mod list_origin;
 pub(crate) mod modifier;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -34,7 +34,7 @@ use crate::topology::Topology;
 use classes::Coefficients;
 use clusters::{Clusters, NO_ATOM};
 use list::{Builder, Chunk};
-pub(crate) use listed::Listed;
+pub(crate) use list_origin::ListOrigin;
 
 /// Why Lennard-Jones cannot be computed.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -147,7 +147,7 @@ pub struct LennardJones {
     /// What images add to the virial along each axis, of each chunk at the last evaluation, kJ/mol.
     chunk_images: Vec<Vector3<f64>>,
     /// From where the active atoms were listed.
-    listed: Listed,
+    origin: ListOrigin,
 }
 
 impl LennardJones {
@@ -173,7 +173,7 @@ impl LennardJones {
             chunks: Vec::new(),
             chunk_energies: Vec::new(),
             chunk_images: Vec::new(),
-            listed: Listed::default(),
+            origin: ListOrigin::default(),
         })
     }
 
@@ -192,14 +192,14 @@ impl LennardJones {
         self.coefficients.fill(&self.classes, &self.active, &self.clusters);
         let (clusters, exclusions) = (&self.clusters, &self.exclusions);
         Builder { clusters, exclusions, cell, reach, isa: self.isa }.build(&mut self.chunks);
-        self.listed.note(self.active.iter().map(|&a| x[a as usize]), cell);
+        self.origin.note(self.active.iter().map(|&a| x[a as usize]), cell);
         Ok(())
     }
 
     /// Whether the list may miss a pair within the cut-off: it was never made, the kind of boundary changed, or an atom
     /// has moved by more than half of what is left of the buffer. Uniform scaling with the box is not counted as movement.
     pub fn is_stale(&self, x: &[Vector3<f64>], cell: Cell) -> bool {
-        self.listed.is_stale(self.active.iter().map(|&a| x[a as usize]), cell, (self.modified.cutoff, self.buffer))
+        self.origin.is_stale(self.active.iter().map(|&a| x[a as usize]), cell, (self.modified.cutoff, self.buffer))
     }
 
     /// Energy and virial at `x`; forces are added to `f` (kJ/mol/nm). The list must have been made and not be stale;
@@ -208,8 +208,8 @@ impl LennardJones {
     /// # Panics
     /// If there is no list, or `cell` is of another kind (open or periodic) than at the last [`LennardJones::rebuild`].
     pub fn evaluate(&mut self, x: &[Vector3<f64>], cell: Cell, f: &mut [Vector3<f64>]) -> TermEnergy {
-        assert_eq!(cell.is_periodic(), self.listed.cell().is_periodic(), "boundary of the list and of the evaluation");
-        assert!(self.listed.is_for(self.active.len()), "the list is to be rebuilt before the first evaluation");
+        assert_eq!(cell.is_periodic(), self.origin.cell().is_periodic(), "boundary of the list and of the evaluation");
+        assert!(self.origin.is_for(self.active.len()), "the list is to be rebuilt before the first evaluation");
         self.clusters.load(x, cell);
         let (clusters, rows) = (self.clusters.view(), cell.periodic().map_or_else(Default::default, PeriodicBox::rows));
         let (Coefficients { pairs, classes }, modified, isa) = (&self.coefficients, &self.modified, self.isa);

@@ -2,7 +2,7 @@
 //! and [`crate::motion`] in double precision.
 //!
 //! In a step: [`DeviceSites::enqueue_charges`] puts the effective charges where the electrostatics reads them,
-//! [`DeviceSites::enqueue_bracket`] corrects energy and forces beside it, and [`DeviceSites::enqueue_prepare`] computes the bias and what else follows
+//! [`DeviceSites::enqueue_interpolation`] corrects energy and forces beside it, and [`DeviceSites::enqueue_prepare`] computes the bias and what else follows
 //! from λ alone; [`DeviceSites::enqueue_derivatives`] makes ∂V/∂λ of the force field from its potentials, [`DeviceSites::enqueue_advance`] moves λ by
 //! both. Random numbers are those of the host's generator, handed over in tables of many steps ([`DeviceSites::supply`]):
 //! host and device draw the same ones. Sums run in a fixed order. A λ that escapes stops the motion, not the device: [`DeviceSites::check`]

@@ -28,7 +28,7 @@ use crate::site::Site;
 
 /// Arrays whose sizes do not fit the site or the system.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum HamiltonianError {
+pub enum InterpolationError {
     /// An array has the wrong length.
     #[error("site {site}: {what} has {found} entries, expected {expected}")]
     Length {
@@ -99,8 +99,8 @@ pub struct SiteTerms {
 /// Puts the effective charges Σ_α λ_α q_i^α of `site` into `charges` (e, one per atom of the system).
 ///
 /// # Errors
-/// [`HamiltonianError`] if `weights` is not one per form or an atom lies beyond `charges`.
-pub fn set_effective_charges(site: &Site, weights: &[f64], charges: &mut [f64]) -> Result<(), HamiltonianError> {
+/// [`InterpolationError`] if `weights` is not one per form or an atom lies beyond `charges`.
+pub fn set_effective_charges(site: &Site, weights: &[f64], charges: &mut [f64]) -> Result<(), InterpolationError> {
     check_weights(site, weights)?;
     check_atoms(site, charges.len())?;
     for (k, &atom) in site.atoms.iter().enumerate() {
@@ -116,7 +116,7 @@ pub fn set_effective_charges(site: &Site, weights: &[f64], charges: &mut [f64]) 
 /// Virial: the corrections are Coulomb forces, so their virial trace Σ r·F is `SiteTerms::energy`.
 ///
 /// # Errors
-/// [`HamiltonianError`] if an array has another length than the site or the system.
+/// [`InterpolationError`] if an array has another length than the site or the system.
 pub fn interpolate(
     site: &Site,
     weights: &[f64],
@@ -124,7 +124,7 @@ pub fn interpolate(
     positions: &[Vector3<f64>],
     potential: &[f64],
     forces: &mut [Vector3<f64>],
-) -> Result<SiteTerms, HamiltonianError> {
+) -> Result<SiteTerms, InterpolationError> {
     check_weights(site, weights)?;
     check_atoms(site, potential.len().min(forces.len()).min(positions.len()))?;
     let mut energy = 0.0;
@@ -162,21 +162,21 @@ fn effective_charge(site: &Site, weights: &[f64], k: usize) -> f64 {
     site.forms.iter().zip(weights).map(|(form, weight)| weight * form.charges[k]).sum()
 }
 
-fn length(site: &Site, what: &'static str, found: usize, expected: usize) -> Result<(), HamiltonianError> {
+fn length(site: &Site, what: &'static str, found: usize, expected: usize) -> Result<(), InterpolationError> {
     if found == expected {
         return Ok(());
     }
-    Err(HamiltonianError::Length { site: site.name.clone(), what, found, expected })
+    Err(InterpolationError::Length { site: site.name.clone(), what, found, expected })
 }
 
-fn check_weights(site: &Site, weights: &[f64]) -> Result<(), HamiltonianError> {
+fn check_weights(site: &Site, weights: &[f64]) -> Result<(), InterpolationError> {
     length(site, "weights", weights.len(), site.forms.len())?;
     site.forms.iter().try_for_each(|form| length(site, "charges of a form", form.charges.len(), site.atoms.len()))
 }
 
-fn check_atoms(site: &Site, n_atoms: usize) -> Result<(), HamiltonianError> {
+fn check_atoms(site: &Site, n_atoms: usize) -> Result<(), InterpolationError> {
     match site.atoms.iter().find(|&&atom| atom as usize >= n_atoms) {
-        Some(&atom) => Err(HamiltonianError::AtomOutOfRange { site: site.name.clone(), atom, n_atoms }),
+        Some(&atom) => Err(InterpolationError::AtomOutOfRange { site: site.name.clone(), atom, n_atoms }),
         None => Ok(()),
     }
 }

@@ -5,11 +5,11 @@
 // −d/dr → α/r^(α+1) + A x² + B x³, Φ = 1/r^α − A x³/3 − B x⁴/4 − C (GROMACS manual 2022, DOI 10.5281/zenodo.6451567).
 // Every pair is met twice, so energy and virial are halved. Lane s of a site reads four list entries of each chunk of 4 LANES
 // at once, those numbered s, s + LANES, …: lanes side by side meet sites that are close in space and in memory. Sums over lanes in fixed order, then fixed-point.
-// `table`[kind_i N_KINDS + kind_j] = (c6, c12), and if TAKEN_OVER what S adds to both, S = t² (3 − 2t), t = (r² − FAR_FROM2)/(FAR_TO2 − FAR_FROM2) from 0
+// `table`[kind_i N_KINDS + kind_j] = (c6, c12), and if OXYGENS_TAKE_OVER what S adds to both, S = t² (3 − 2t), t = (r² − FAR_FROM2)/(FAR_TO2 − FAR_FROM2) from 0
 // to 1 (lennard_jones/kinds.rs); r·F has −r dS/dr times the potential of what is added, which is below R_SWITCH.
 // AXES 1: with energies also what Σ x_a F_a misses of the virial along each axis a. Units: nm, kJ/mol, kJ/mol/nm. Needs sites.cuh, forces.cuh.
 
-#if TAKEN_OVER
+#if OXYGENS_TAKE_OVER
 struct alignas(4 * sizeof(real) > 16 ? 16 : 4 * sizeof(real)) Coefficients {
     real c6, c12, far_c6, far_c12;
 };
@@ -44,7 +44,7 @@ DEVICE void add_pair(Sums &sum, const Site &a, const Site *sites, unsigned i, un
     Coefficients c = N_KINDS == 1 ? only : table[(unsigned)a.kind * N_KINDS + (unsigned)b.kind];
     bool inside = r2 < (real)(CUTOFF * CUTOFF) && j != i;
     real inverse = rsqrt_r(r2), u = inverse * inverse, p = u * u * u;
-#if TAKEN_OVER
+#if OXYGENS_TAKE_OVER
     const real per_width = (real)(1.0 / (FAR_TO2 - FAR_FROM2));
     real t = (r2 - (real)FAR_FROM2) * per_width;
     t = t > 0 ? (t < 1 ? t : 1) : 0;
@@ -65,7 +65,7 @@ DEVICE void add_pair(Sums &sum, const Site &a, const Site *sites, unsigned i, un
     real x2 = x * x;
     w += r2 * inverse * x2 * (c.c12 * ((real)(A12 / 6) + (real)(B12 / 6) * x) - c.c6 * ((real)(A6 / 6) + (real)(B6 / 6) * x));
 #endif
-#if TAKEN_OVER
+#if OXYGENS_TAKE_OVER
     w -= rise * added;
 #endif
     w = inside ? w : 0;

@@ -334,7 +334,7 @@ impl DeviceLennardJones {
     }
 
     /// The largest number of neighbours since the status was reset, on the device, and the room that there is for them.
-    pub fn crowd(&self) -> (In<'_, u32>, usize) {
+    pub fn neighbours_and_capacity(&self) -> (In<'_, u32>, usize) {
         (In::within(&self.status, offset_of!(ListWords, neighbours)), self.capacity)
     }
 

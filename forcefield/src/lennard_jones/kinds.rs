@@ -69,8 +69,8 @@ pub(crate) struct Kinds {
     pub n_faint: usize,
     /// \[a n + b\]: coefficients of two kinds.
     pub table: Vec<Coefficients>,
-    /// Whether the faint ones are hydrogens of water, and none else, whose oxygens take over.
-    pub taken_over: bool,
+    /// Whether oxygens of water take over what their hydrogens do far away; the faint kinds are then those hydrogens, and no others.
+    pub oxygens_take_over: bool,
 }
 
 /// What an atom is to the water molecule that it belongs to, if its oxygen takes over from hydrogens of a class.
@@ -120,9 +120,9 @@ impl Kinds {
                 }
             }
         }
-        let taken_over = roles.contains(&Role::Hydrogen);
+        let oxygens_take_over = roles.contains(&Role::Hydrogen);
         let is_faint =
-            |role: Role, class: u32| if taken_over { role == Role::Hydrogen } else { faint.contains(&class) };
+            |role: Role, class: u32| if oxygens_take_over { role == Role::Hydrogen } else { faint.contains(&class) };
         let key = |atom: usize| (!is_faint(roles[atom], class(atom)), class(atom), roles[atom]);
         let mut numbers: BTreeMap<_, u32> = (0..roles.len()).map(|atom| (key(atom), 0)).collect();
         for (number, (_, kind)) in (0..).zip(&mut numbers) {
@@ -138,7 +138,7 @@ impl Kinds {
                 .flat_map(|&a| kinds.iter().map(move |&b| (a, b)))
                 .map(|(a, b)| coefficients(classes, a, b))
                 .collect(),
-            taken_over,
+            oxygens_take_over,
         }
     }
 
@@ -149,7 +149,7 @@ impl Kinds {
 
     /// Distance (nm) within which faint atoms meet others, with Lennard-Jones up to `cutoff`.
     pub fn reach_of_faint(&self, cutoff: f64) -> f64 {
-        if self.taken_over { FAR_TO } else { cutoff }
+        if self.oxygens_take_over { FAR_TO } else { cutoff }
     }
 }
 
@@ -217,7 +217,7 @@ pub(crate) mod tests {
         let modified = Modifier::None.at_cutoff(1.2);
         let before = classes(&[OXYGEN, none, HYDROGEN, aliphatic], vec![0, 2, 2, 1, 3]);
         let after = Kinds::new(&before, &[], &modified);
-        assert_eq!((after.n_faint, after.taken_over, after.of_atoms.clone()), (1, false, vec![1, 0, 0, 2, 3]));
+        assert_eq!((after.n_faint, after.oxygens_take_over, after.of_atoms.clone()), (1, false, vec![1, 0, 0, 2, 3]));
         assert_eq!(after.reach_of_faint(1.2), 1.2);
         for (a, new_a) in before.of_atoms.iter().zip(&after.of_atoms) {
             for (b, new_b) in before.of_atoms.iter().zip(&after.of_atoms) {
@@ -244,7 +244,7 @@ pub(crate) mod tests {
         let waters = [[0, 1, 2], [3, 4, 5]];
         let modified = Modifier::ForceSwitch { r_switch: 1.0 }.at_cutoff(1.2);
         let kinds = Kinds::new(&before, &waters, &modified);
-        assert!(kinds.taken_over && kinds.n_faint == 1 && kinds.n == 5);
+        assert!(kinds.oxygens_take_over && kinds.n_faint == 1 && kinds.n == 5);
         assert_eq!(
             kinds.of_atoms,
             [kinds.of_atoms[0], 0, 0, kinds.of_atoms[0], 0, 0, kinds.of_atoms[6], kinds.of_atoms[7], kinds.of_atoms[8]]
@@ -279,7 +279,7 @@ pub(crate) mod tests {
         // Where the switch begins before the hydrogens end, or the cut-off is hardly longer, nothing is taken over.
         for (cutoff, modifier) in [(1.2, Modifier::ForceSwitch { r_switch: 0.8 }), (0.9, Modifier::PotentialShift)] {
             let kinds = Kinds::new(&before, &waters, &modifier.at_cutoff(cutoff));
-            assert!(!kinds.taken_over && kinds.n_faint == 1 && kinds.n == 3);
+            assert!(!kinds.oxygens_take_over && kinds.n_faint == 1 && kinds.n == 3);
         }
     }
 }

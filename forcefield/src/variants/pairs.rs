@@ -16,7 +16,7 @@ use self::mixing::Powers;
 use super::bonded::labels;
 use super::{SiteVariants, VariantError};
 use crate::cell::Cell;
-use crate::lennard_jones::{LennardJonesError, Listed, Modifier, check_cell};
+use crate::lennard_jones::{LennardJonesError, ListOrigin, Modifier, check_cell};
 use crate::topology::{AtomType, LennardJonesTable, Pair14 as TopologyPair, Topology, Well};
 use crate::{ExcludedPairs, TermEnergy};
 
@@ -69,7 +69,7 @@ pub(crate) struct Pairs {
     /// Neighbours of each changing atom.
     neighbours: Vec<Vec<u32>>,
     /// From where the changing atoms were listed.
-    listed: Listed,
+    origin: ListOrigin,
 }
 
 impl Pairs {
@@ -104,7 +104,7 @@ impl Pairs {
             changing,
             numbers,
             pairs: Vec::new(),
-            listed: Listed::default(),
+            origin: ListOrigin::default(),
         };
         all.pairs = all.pairs_14(top, sites)?;
         Ok(all)
@@ -196,7 +196,7 @@ impl Pairs {
         if let Some(atom) = atoms.clone().find(|&a| !x[a].iter().all(|c| c.is_finite())) {
             return Err(LennardJonesError::NotFinite { atom });
         }
-        self.listed.note(atoms.map(|a| x[a]), cell);
+        self.origin.note(atoms.map(|a| x[a]), cell);
         let lists = (0..self.changing.len()).into_par_iter().map(|k| self.near_atom(k, x, cell, reach)).collect();
         self.neighbours = lists;
         Ok(())
@@ -228,7 +228,7 @@ impl Pairs {
             return false;
         }
         let now = self.changing.iter().map(|changing| x[changing.atom as usize]);
-        self.listed.is_stale(now, cell, (self.modified.cutoff, self.buffer))
+        self.origin.is_stale(now, cell, (self.modified.cutoff, self.buffer))
     }
 
     /// Pairs of the list within the cut-off.

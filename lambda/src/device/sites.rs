@@ -105,11 +105,11 @@ impl DeviceSites {
     }
 
     /// What Hamiltonian interpolation adds to forces, energies and ∂V/∂λ, of all sites before the first buffer, from `positions` (nm, 3 N)
-    /// and the present weights. It goes before [`enqueue_derivatives`](Self::enqueue_derivatives).
+    /// and the present weights: the bracket of [`crate::interpolation`], twin of [`interpolate`](crate::interpolation::interpolate) but for the potentials. It goes before [`enqueue_derivatives`](Self::enqueue_derivatives).
     ///
     /// # Errors
     /// [`DeviceError::Length`] if a buffer is shorter than that; what the driver says against the launch.
-    pub fn enqueue_bracket(
+    pub fn enqueue_interpolation(
         &self,
         stream: &Stream,
         positions: &Buffer<f64>,

@@ -294,5 +294,5 @@ fn sizes_are_checked() {
     assert!(interpolate(&a, &[0.5, 0.5], &pairs, &x, &phi[..3], &mut forces).is_err());
     assert!(interpolate(&a, &[0.5, 0.5], &pairs, &x[..3], &phi, &mut forces).is_err());
     let error = set_effective_charges(&a, &[0.5, 0.5], &mut [0.0; 4]).unwrap_err();
-    assert_eq!(error, HamiltonianError::AtomOutOfRange { site: "A".into(), atom: 4, n_atoms: 4 });
+    assert_eq!(error, InterpolationError::AtomOutOfRange { site: "A".into(), atom: 4, n_atoms: 4 });
 }

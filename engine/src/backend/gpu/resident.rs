@@ -299,7 +299,7 @@ impl Resident {
 
     /// How many neighbours the list has, and room for how many.
     fn crowd(&self) -> Crowd<'_> {
-        let (neighbours, room) = self.lennard_jones.crowd();
+        let (neighbours, room) = self.lennard_jones.neighbours_and_capacity();
         Crowd { neighbours, room }
     }
 
@@ -336,7 +336,7 @@ impl Resident {
         let corrected = self.sites.as_ref().zip(self.corrected());
         if let Some((sites, corrected)) = &corrected {
             streams.sites.wait_for(&streams.main)?;
-            sites.enqueue_bracket(&streams.sites, x, corrected)?;
+            sites.enqueue_interpolation(&streams.sites, x, corrected)?;
         }
         // Lennard-Jones of other types reads what the ordinary one makes.
         let forms = self.variants.as_ref().filter(|variants| !variants.follow_lennard_jones()).map(|_| &streams.forms);

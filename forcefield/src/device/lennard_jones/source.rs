@@ -46,7 +46,7 @@ pub(super) fn sources(settings: Settings, kinds: &Kinds, sharing: Sharing, tricl
         .define("LANES", sharing.lanes)
         .define("CHUNK", sharing.chunk())
         .define("N_KINDS", kinds.n)
-        .define("TAKEN_OVER", i32::from(kinds.taken_over))
+        .define("OXYGENS_TAKE_OVER", i32::from(kinds.oxygens_take_over))
         .define("FAR_FROM2", format!("{:e}", FAR_FROM * FAR_FROM))
         .define("FAR_TO2", format!("{:e}", FAR_TO * FAR_TO))
         .define("SLOT_DISPERSION", EnergyTerm::Dispersion as usize);
@@ -124,7 +124,7 @@ pub(super) fn compile(
 
 /// Coefficients side by side, in the precision of the kernel: c6, c12 and, where something is taken over, what is added to both.
 pub(super) fn table(kinds: &Kinds, precision: Precision) -> Vec<u8> {
-    let used = if kinds.taken_over { 4 } else { 2 };
+    let used = if kinds.oxygens_take_over { 4 } else { 2 };
     let numbers = kinds.table.iter().flat_map(|c| [c.c6, c.c12, c.far_c6, c.far_c12].into_iter().take(used));
     match precision {
         Precision::Single => numbers.flat_map(|c| (c as f32).to_ne_bytes()).collect(),

@@ -108,7 +108,7 @@ impl Resident {
         if let Some(sites) = &self.sites {
             part("charges of the sites", MANY, &|| Ok(sites.enqueue_charges(main, charges)?))?;
             if let Some(corrected) = self.corrected() {
-                part("bracket of the sites", MANY, &|| Ok(sites.enqueue_bracket(main, x, &corrected)?))?;
+                part("bracket of the sites", MANY, &|| Ok(sites.enqueue_interpolation(main, x, &corrected)?))?;
             }
             // Without the potentials of 1-4 pairs, which have been added up many times: λ would not bear them.
             main.zero(&self.potential_14)?;

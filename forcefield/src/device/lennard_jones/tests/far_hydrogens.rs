@@ -67,7 +67,7 @@ pub(super) fn kinds_of_tests() -> [Kinds; 2] {
 #[test]
 fn oxygens_take_over_from_far_hydrogens() {
     let [kinds, _] = kinds_of_tests();
-    assert!(kinds.taken_over);
+    assert!(kinds.oxygens_take_over);
     for (top, x, cell) in water() {
         let n_molecules = x.len() as f64 / 3.0;
         for modifier in [Modifier::ForceSwitch { r_switch: 0.9 }, Modifier::PotentialShift, Modifier::None] {
@@ -127,7 +127,7 @@ fn nothing_is_taken_over_beside_atoms_that_change_their_type() {
     let bond = BondedTerm::Bond(Bond { atoms: [carbons[0], carbons[1]], r0: 0.3, k: 10.0 });
     let device = Device::of_tests().unwrap();
     let stream = device.stream().unwrap();
-    for (site, taken_over) in [
+    for (site, oxygens_take_over) in [
         (SiteVariants { types, ..Default::default() }, false),
         (SiteVariants { terms: vec![vec![], vec![bond]], ..Default::default() }, true),
     ] {
@@ -144,6 +144,6 @@ fn nothing_is_taken_over_beside_atoms_that_change_their_type() {
         // Hydrogens of molecules that are not rigid are there in any case.
         let listed = lj.read_list(&stream).iter().filter(|pair| far(pair)).count();
         let all = (0..x.len() as u32).filter(|&j| far(&[carbons[0], j])).count();
-        assert!(if taken_over { 2 * listed < all } else { listed == all }, "{listed} of {all}");
+        assert!(if oxygens_take_over { 2 * listed < all } else { listed == all }, "{listed} of {all}");
     }
 }

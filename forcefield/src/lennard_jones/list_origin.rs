@@ -5,12 +5,12 @@ use nalgebra::Vector3;
 
 /// Positions of the atoms that a list is for, and the cell, when it was made.
 #[derive(Clone, Debug, Default)]
-pub struct Listed {
+pub struct ListOrigin {
     at: Vec<Vector3<f64>>,
     cell: Cell,
 }
 
-impl Listed {
+impl ListOrigin {
     /// The list has been made for atoms at these positions (nm).
     pub fn note(&mut self, at: impl Iterator<Item = Vector3<f64>>, cell: Cell) {
         self.at.clear();
