@@ -12,9 +12,9 @@
 // MIXED: terms of the forms of titratable sites. A term is weighted by the weight of one form, or by the product of those of two forms of two
 // sites, whose numbers stand before its atoms (the second −1 if there is none): V = λ_a λ_b V_t, and ∂V/∂λ_a = λ_b V_t is added to `by_weight`.
 // 1-4 pairs then have no Coulomb part, which the ordinary terms keep.
+// BOND, ANGLE, UREY_BRADLEY, PROPER, IMPROPER, HARMONIC_IMPROPER, RYCKAERT_BELLEMANS, CMAP, PAIR_14, RESTRAINT: numbers of the kinds, and KINDS how many
+// there are; the host defines them (bonded.rs).
 // Needs forces.cuh, geometry.cuh.
-
-enum { BOND, ANGLE, UREY_BRADLEY, PROPER, IMPROPER, HARMONIC_IMPROPER, RYCKAERT_BELLEMANS, CMAP, PAIR_14, RESTRAINT, KINDS };
 
 struct Result {
     double energy, virial;

@@ -12,17 +12,48 @@ use nalgebra::Vector3;
 use super::{DeviceTermError, EnergyTerm, Sums};
 use crate::bonded::cmap::CmapSpline;
 use crate::cell::Cell;
-use crate::topology::{PositionRestraint, Topology};
+use crate::topology::{Cmap, PositionRestraint, Topology};
 use crate::units::COULOMB;
 
 /// Threads of a block: few, so that a protein's terms come to many multiprocessors.
 const THREADS: usize = 64;
 
-/// Kinds of terms, in the order of the kernel.
-pub(super) const KINDS: usize = 10;
+/// Number of kinds of terms.
+pub(super) const KINDS: usize = TermKind::ALL.len();
+
+/// A kind of terms, each with an expression of its own.
+#[derive(Clone, Copy)]
+enum TermKind {
+    Bond,
+    Angle,
+    UreyBradley,
+    Proper,
+    Improper,
+    HarmonicImproper,
+    RyckaertBellemans,
+    Cmap,
+    Pair14,
+    Restraint,
+}
+
+impl TermKind {
+    /// All kinds by the names that the kernel has for them; the number of each is its place.
+    const ALL: [(&str, Self); 10] = [
+        ("BOND", Self::Bond),
+        ("ANGLE", Self::Angle),
+        ("UREY_BRADLEY", Self::UreyBradley),
+        ("PROPER", Self::Proper),
+        ("IMPROPER", Self::Improper),
+        ("HARMONIC_IMPROPER", Self::HarmonicImproper),
+        ("RYCKAERT_BELLEMANS", Self::RyckaertBellemans),
+        ("CMAP", Self::Cmap),
+        ("PAIR_14", Self::Pair14),
+        ("RESTRAINT", Self::Restraint),
+    ];
+}
 
 structure! {
-    /// Where the terms of each kind are, in the order of the kernel.
+    /// Where the terms of each kind are.
     struct TermLayout {
         /// First block of each kind, and the number of blocks.
         first_block: [i32; KINDS + 1],
@@ -290,7 +321,11 @@ impl DeviceBonded {
 }
 
 pub(super) fn source(cell: Cell, weighted: bool) -> Source {
-    Source::new("bonded", include_str!("bonded.cu"))
+    let plain = Source::new("bonded", include_str!("bonded.cu"));
+    let numbered = TermKind::ALL.iter().enumerate();
+    numbered
+        .fold(plain, |source, (number, (name, _))| source.define(name, number))
+        .define("KINDS", KINDS)
         .header(include_str!("forces.cuh"))
         .header(include_str!("geometry.cuh"))
         .define("REAL", "double")
@@ -337,22 +372,30 @@ pub(super) fn kinds(top: &Topology, surfaces: &[u32]) -> [Kind; KINDS] {
         let of_kind = top.propers.iter().filter(move |p| p.improper == improper);
         of_kind.map(|p| (p.atoms, [p.phi0, p.k, f64::from(p.multiplicity)]))
     };
-    let maps = top.cmaps.iter().map(|c| {
+    let map = |c: &Cmap| {
         let ([a, b, c0, d, e], grid) = (c.atoms, c.grid as usize);
         ([a, b, c0, d, e, surfaces[grid], top.cmap_grids[grid].size as u32], [])
-    });
-    [
-        Kind::new(E::Bonds, top.bonds.iter().chain(&top.distances).map(|b| (b.atoms, [b.r0, b.k]))),
-        Kind::new(E::Angles, top.angles.iter().map(|a| (a.atoms, [a.theta0, a.k]))),
-        Kind::new(E::UreyBradley, top.urey_bradley.iter().map(|u| (u.atoms, [u.theta0, u.k, u.r13, u.k13]))),
-        Kind::new(E::ProperDihedrals, periodic(false)),
-        Kind::new(E::ImproperDihedrals, periodic(true)),
-        Kind::new(E::ImproperDihedrals, top.harmonic_impropers.iter().map(|i| (i.atoms, [i.xi0, i.k]))),
-        Kind::new(E::RyckaertBellemans, top.ryckaert_bellemans.iter().map(|r| (r.atoms, r.c))),
-        Kind::new(E::Cmap, maps),
-        Kind::new(E::LennardJones14, top.pairs.iter().map(|p| (p.atoms, [p.c6, p.c12, p.coulomb_scale]))),
-        Kind::new(E::Restraints, top.position_restraints.iter().map(|r| ([r.atom], []))),
-    ]
+    };
+    TermKind::ALL.map(|(_, kind)| match kind {
+        TermKind::Bond => Kind::new(E::Bonds, top.bonds.iter().chain(&top.distances).map(|b| (b.atoms, [b.r0, b.k]))),
+        TermKind::Angle => Kind::new(E::Angles, top.angles.iter().map(|a| (a.atoms, [a.theta0, a.k]))),
+        TermKind::UreyBradley => {
+            Kind::new(E::UreyBradley, top.urey_bradley.iter().map(|u| (u.atoms, [u.theta0, u.k, u.r13, u.k13])))
+        }
+        TermKind::Proper => Kind::new(E::ProperDihedrals, periodic(false)),
+        TermKind::Improper => Kind::new(E::ImproperDihedrals, periodic(true)),
+        TermKind::HarmonicImproper => {
+            Kind::new(E::ImproperDihedrals, top.harmonic_impropers.iter().map(|i| (i.atoms, [i.xi0, i.k])))
+        }
+        TermKind::RyckaertBellemans => {
+            Kind::new(E::RyckaertBellemans, top.ryckaert_bellemans.iter().map(|r| (r.atoms, r.c)))
+        }
+        TermKind::Cmap => Kind::new(E::Cmap, top.cmaps.iter().map(map)),
+        TermKind::Pair14 => {
+            Kind::new(E::LennardJones14, top.pairs.iter().map(|p| (p.atoms, [p.c6, p.c12, p.coulomb_scale])))
+        }
+        TermKind::Restraint => Kind::new(E::Restraints, top.position_restraints.iter().map(|r| ([r.atom], []))),
+    })
 }
 
 /// The columns of a list of rows, one after the other.

@@ -44,7 +44,15 @@ structure! {
     }
 }
 
-/// Bits of the terms that a site has, as in prepare.cu.
+/// Bits of the terms that a site has, by the names that prepare.cu has for them.
+pub(super) const TERMS: [(&str, u32); 6] = [
+    ("WELLS", WELLS),
+    ("PARABOLA", PARABOLA),
+    ("LINEAR_PH", LINEAR_PH),
+    ("SMOOTHED_PH", SMOOTHED_PH),
+    ("CORRECTION", CORRECTION),
+    ("ENTROPY", ENTROPY),
+];
 const WELLS: u32 = 1;
 const PARABOLA: u32 = 2;
 const LINEAR_PH: u32 = 4;

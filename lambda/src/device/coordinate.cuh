@@ -3,13 +3,12 @@
 //
 //   dV/∂ξ_a = J_a (D_a − D̄),   D_α = ∂V/∂λ_α;   one ξ for two forms: J (D_1 − D_0);   D̄ = Σ λ_α D_α of normalised exponentials, else 0
 //
+// FIXED, LINEAR, LINEAR_WEIGHTS, CIRCLE, SPHERE, NEXP, NEXP_WEIGHTS: numbers of the coordinates, which the host defines (tables.rs).
 // KINDS: bits of the coordinates that any site has; there is no code for others. The code of a kernel that one warp runs once in a step is loaded as it
 // runs, and its length is time.
 //
 // All numbers of a site are in arrays of FORMS, the most forms of any site, which loops of that fixed length keep in registers; what is beyond
 // the site's own is zero.
-
-enum Coordinate { FIXED, LINEAR, LINEAR_WEIGHTS, CIRCLE, SPHERE, NEXP, NEXP_WEIGHTS };
 
 // Whether any coordinate is not linear in the weights.
 #define CURVED ((KINDS & ~(1 << FIXED | 1 << LINEAR | 1 << LINEAR_WEIGHTS)) != 0)

@@ -6,8 +6,7 @@
 //
 // Weights, ∂V/∂λ and charges stand one site after the other. Units: ps, u nm², e, kJ/mol. The structures that the host shares with these kernels
 // (rows of sites and biases, their energies) are those of tables.rs, biases.rs and prepare.rs.
-
-enum BiasTerm { WELLS = 1, PARABOLA = 2, LINEAR_PH = 4, SMOOTHED_PH = 8, CORRECTION = 16, ENTROPY = 32 };
+// WELLS, PARABOLA, LINEAR_PH, SMOOTHED_PH, CORRECTION, ENTROPY: bits of the terms of a bias, which the host defines (biases.rs).
 
 struct Term {
     double energy, derivative;

@@ -3,7 +3,7 @@
 use kernels::device::{DeviceError, In, Launch, Out, Source, Stream, arguments, structure};
 
 use super::DeviceSites;
-use super::biases::{BiasRow, BiasTerms};
+use super::biases::{BiasRow, BiasTerms, TERMS};
 use super::tables::{Shape, SiteRow};
 use crate::bias::{barrier, entropy};
 
@@ -109,8 +109,10 @@ impl DeviceSites {
 /// Kernels of what follows from λ alone, for sites of some shape.
 pub(super) fn source(shape: Shape) -> Source {
     let text = |v: f64| format!("{v:?}");
+    let plain = Source::new("prepare", include_str!("prepare.cu"));
+    let source = TERMS.iter().fold(plain, |source, (name, bit)| source.define(name, bit));
     shape
-        .specialise(Source::new("prepare", include_str!("prepare.cu")))
+        .specialise(source)
         .define("THREADS", THREADS)
         .define("TIE", text(entropy::TIE))
         .define("REDUNDANT_POINTS", entropy::POINTS)

@@ -12,7 +12,7 @@ use crate::site::Site;
 structure! {
     /// A site as its motion sees it.
     pub struct SiteRow {
-        /// Coordinate, numbered as in coordinate.cuh.
+        /// Coordinate: its number in [`Coordinate`].
         pub kind: u32,
         /// Number of forms.
         pub forms: u32,
@@ -35,6 +35,17 @@ structure! {
     }
 }
 
+/// All coordinates by the names that kernels have for them.
+const COORDINATES: [(&str, Coordinate); 7] = [
+    ("FIXED", Coordinate::Fixed),
+    ("LINEAR", Coordinate::Linear),
+    ("LINEAR_WEIGHTS", Coordinate::LinearWeights),
+    ("CIRCLE", Coordinate::Circle),
+    ("SPHERE", Coordinate::Sphere),
+    ("NEXP", Coordinate::Nexp),
+    ("NEXP_WEIGHTS", Coordinate::NexpWeights),
+];
+
 /// What kernels are specialised for.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -47,13 +58,22 @@ pub struct Shape {
 impl Shape {
     /// Every coordinate.
     #[cfg(test)]
-    pub const fn any(forms: usize) -> Self {
-        Self { forms, kinds: 0b111_1111 }
+    pub fn any(forms: usize) -> Self {
+        Self::with(forms, &COORDINATES.map(|(_, coordinate)| coordinate))
+    }
+
+    /// Only these coordinates.
+    #[cfg(test)]
+    pub fn with(forms: usize, coordinates: &[Coordinate]) -> Self {
+        Self { forms, kinds: coordinates.iter().fold(0, |kinds, one| kinds | 1 << *one as u32) }
     }
 
     /// A source for this shape.
     pub fn specialise(self, source: Source) -> Source {
-        source
+        let named = |source: Source, &(name, coordinate): &(&str, Coordinate)| source.define(name, coordinate as u32);
+        COORDINATES
+            .iter()
+            .fold(source, named)
             .header(include_str!("coordinate.cuh"))
             .define("REAL", "double")
             .define("FORMS", self.forms)
@@ -174,18 +194,9 @@ fn check(site: &Site, expected: usize, n_atoms: usize) -> Result<(), SitesError>
 fn motion_table(dynamics: &LambdaDynamics) -> (Vec<SiteRow>, usize) {
     let (mut table, mut width) = (Vec::new(), 0);
     for (s, site) in dynamics.sites().iter().enumerate() {
-        let kind = match site.coordinate {
-            Coordinate::Fixed => 0,
-            Coordinate::Linear => 1,
-            Coordinate::LinearWeights => 2,
-            Coordinate::Circle => 3,
-            Coordinate::Sphere => 4,
-            Coordinate::Nexp => 5,
-            Coordinate::NexpWeights => 6,
-        };
         let coordinates = site.coordinate.dimension(site.n_forms);
         table.push(SiteRow {
-            kind,
+            kind: site.coordinate as u32,
             forms: site.n_forms as u32,
             first_coordinate: dynamics.coordinate_starts()[s] as u32,
             first_weight: dynamics.weight_starts()[s] as u32,
@@ -196,7 +207,7 @@ fn motion_table(dynamics: &LambdaDynamics) -> (Vec<SiteRow>, usize) {
             per_coordinate: 1.0 / coordinates as f64,
             spread: super::motion::spread(dynamics, site.mass),
         });
-        width += if kind == 0 { 0 } else { coordinates };
+        width += if site.coordinate == Coordinate::Fixed { 0 } else { coordinates };
     }
     (table, if dynamics.settings().coupling_time.is_some() { width } else { 0 })
 }

@@ -520,7 +520,7 @@ fn layouts_are_those_of_the_device() {
 /// Needs libnvrtc, no GPU.
 #[test]
 fn kernels_compile_for_gpus() {
-    let linear = Shape { kinds: 0b111, ..Shape::any(3) };
+    let linear = Shape::with(3, &[Coordinate::Fixed, Coordinate::Linear, Coordinate::LinearWeights]);
     let motions = [(30, linear), (30, Shape::any(2)), (600, Shape::any(5))].map(|(n, shape)| motion::source(n, shape));
     let others = [sites::source(2), sites::source(5), prepare::source(linear), prepare::source(Shape::any(5))];
     for source in motions.into_iter().chain(others) {
