@@ -111,60 +111,26 @@ impl Nonbonded {
                 }
             }
         }
-        self.types(top, keep, custom);
+        self.set_types(top, keep, custom);
         let unknown = self.pairs(top, bonds);
         add_pairs(top, extra);
         Ok(unknown)
     }
 
-    /// Types of equal σ, ε and parameters of custom forces, in the order of their first atoms, and those of `keep`: beside custom forces where the types
-    /// that are there follow the rule by which their pairs with others are then known.
-    fn types(&self, top: &mut Topology, keep: &[&str], custom: &[(String, Custom)]) {
-        let mut index: HashMap<(u64, u64, Vec<u32>), u32> = HashMap::new();
-        let mut types: Vec<([f64; 2], Vec<u32>)> = Vec::new();
-        let mut of = |sigma: f64, epsilon: f64, kinds: Vec<u32>| {
-            // Without ε there is no σ.
-            let pair = if epsilon == 0.0 { [0.0; 2] } else { [sigma, epsilon] };
-            *index.entry((pair[0].to_bits(), pair[1].to_bits(), kinds.clone())).or_insert_with(|| {
-                types.push((pair, kinds));
-                types.len() as u32 - 1
-            })
-        };
-        for (atom, particle) in self.particles.iter().enumerate() {
-            let kinds = custom.iter().map(|(_, one)| one.of_particles[atom]).collect();
-            top.atoms[atom].type_index = of(particle.sigma, particle.epsilon, kinds);
-        }
+    /// Puts the types of all atoms into `top`, and those of `keep`: beside custom forces where the types that are there follow the rule by which their pairs with
+    /// others are then known.
+    fn set_types(&self, top: &mut Topology, keep: &[&str], custom: &[(String, Custom)]) {
+        let mut types = self.intern_types(top, custom);
         let wanted: Vec<(Well, Option<Well>, &str)> =
             keep.iter().filter_map(|name| parameters(name).map(|(own, in_pairs)| (own, in_pairs, *name))).collect();
         let mut kept = Vec::new();
         if custom.is_empty() {
             let plain = wanted.iter().filter(|(_, in_pairs, _)| in_pairs.is_none());
-            kept.extend(plain.map(|&(own, _, name)| (of(own.sigma, own.epsilon, Vec::new()), name)));
+            kept.extend(plain.map(|&(own, _, name)| (types.intern(own, Vec::new()), name)));
         }
-        let (mut c6, mut c12) = (Vec::new(), Vec::new());
-        for ([s, e], kinds) in &types {
-            for ([t, f], others) in &types {
-                let (mut six, mut twelve) = coefficients(0.5 * (s + t), (e * f).sqrt());
-                for ((_, one), (i, j)) in custom.iter().zip(kinds.iter().zip(others)) {
-                    let (a, b) = one.table[*i as usize * one.kinds.len() + *j as usize];
-                    six += a;
-                    twelve += b;
-                }
-                c6.push(six);
-                c12.push(twelve);
-            }
-        }
-        top.lj = LennardJonesTable { n_types: types.len(), c6, c12 };
-        let name = |([sigma, epsilon], kinds): &([f64; 2], Vec<u32>)| {
-            let own = custom.iter().zip(kinds);
-            let own = own.map(|((_, one), kind)| format!("{} {:?}", one.name, one.kinds[*kind as usize]));
-            match (custom.is_empty(), *epsilon == 0.0) {
-                (false, true) => own.collect::<Vec<_>>().join(" "),
-                (false, false) => format!("LJ {sigma} {epsilon} {}", own.collect::<Vec<_>>().join(" ")),
-                _ => format!("LJ {sigma} {epsilon}"),
-            }
-        };
-        top.atom_types = types.iter().map(|one| AtomType { name: name(one), atomic_number: None }).collect();
+        top.lj = mixed_table(&types.all, custom);
+        let named = |one: &TypeParameters| AtomType { name: type_name(one, custom), atomic_number: None };
+        top.atom_types = types.all.iter().map(named).collect();
         for (index, name) in kept {
             top.atom_types[index as usize].name = name.into();
         }
@@ -172,6 +138,17 @@ impl Nonbonded {
             let appended = wanted.iter().filter(|(_, in_pairs, _)| !custom.is_empty() || in_pairs.is_some());
             appended.for_each(|&(own, in_pairs, name)| append(top, own, in_pairs, name));
         }
+    }
+
+    /// Gives every atom the number of its type; types are in the order of their first atoms.
+    fn intern_types(&self, top: &mut Topology, custom: &[(String, Custom)]) -> Types {
+        let mut types = Types::default();
+        for (atom, particle) in self.particles.iter().enumerate() {
+            let well = Well { sigma: particle.sigma, epsilon: particle.epsilon };
+            let kinds = custom.iter().map(|(_, one)| one.of_particles[atom]).collect();
+            top.atoms[atom].type_index = types.intern(well, kinds);
+        }
+        types
     }
 
     fn pairs(&self, top: &mut Topology, bonds: &[[u32; 2]]) -> Vec<[u32; 2]> {
@@ -205,6 +182,64 @@ impl Nonbonded {
             }
         }
         unknown
+    }
+}
+
+/// What makes a type: its σ and ε, and its kind in each custom force.
+#[derive(Clone, Debug)]
+struct TypeParameters {
+    well: Well,
+    kinds: Vec<u32>,
+}
+
+/// Types that differ in something.
+#[derive(Default)]
+struct Types {
+    all: Vec<TypeParameters>,
+    /// Number of each, by the bits of σ and ε and by its kinds.
+    numbers: HashMap<(u64, u64, Vec<u32>), u32>,
+}
+
+impl Types {
+    /// Number of the type with these parameters, which is a new one if there is none. Without ε there is no σ.
+    fn intern(&mut self, well: Well, kinds: Vec<u32>) -> u32 {
+        let well = if well.epsilon == 0.0 { Well { sigma: 0.0, epsilon: 0.0 } } else { well };
+        let key = (well.sigma.to_bits(), well.epsilon.to_bits(), kinds.clone());
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.all.push(TypeParameters { well, kinds });
+            self.all.len() as u32 - 1
+        })
+    }
+}
+
+/// Coefficients of all pairs of `types`: those of the rule of OpenMM, and what custom forces add.
+fn mixed_table(types: &[TypeParameters], custom: &[(String, Custom)]) -> LennardJonesTable {
+    let (mut c6, mut c12) = (Vec::new(), Vec::new());
+    for one in types {
+        for other in types {
+            let (mut six, mut twelve) = one.well.with(other.well).coefficients();
+            for ((_, force), (i, j)) in custom.iter().zip(one.kinds.iter().zip(&other.kinds)) {
+                let (a, b) = force.table[*i as usize * force.kinds.len() + *j as usize];
+                six += a;
+                twelve += b;
+            }
+            c6.push(six);
+            c12.push(twelve);
+        }
+    }
+    LennardJonesTable { n_types: types.len(), c6, c12 }
+}
+
+/// "LJ σ ε", with the names and parameters of custom forces where there are any; those alone without ε.
+fn type_name(one: &TypeParameters, custom: &[(String, Custom)]) -> String {
+    let Well { sigma, epsilon } = one.well;
+    let own = custom.iter().zip(&one.kinds);
+    let own: Vec<String> =
+        own.map(|((_, force), kind)| format!("{} {:?}", force.name, force.kinds[*kind as usize])).collect();
+    match (custom.is_empty(), epsilon == 0.0) {
+        (false, true) => own.join(" "),
+        (false, false) => format!("LJ {sigma} {epsilon} {}", own.join(" ")),
+        _ => format!("LJ {sigma} {epsilon}"),
     }
 }
 
