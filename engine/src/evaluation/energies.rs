@@ -77,7 +77,9 @@ impl RunEnergies {
         let series = EnergySeries::read(&path)?;
         let help = match equilibration {
             Some(_) => "run longer, make output.energy shorter, or leave less out",
-            None => "run longer, make output.energy shorter, or say with --equilibration how much is left out at the start",
+            None => {
+                "run longer, make output.energy shorter, or say with --equilibration how much is left out at the start"
+            }
         };
         let wrong = |message: String| InputError::new(message, help).in_file(&path);
         let first = match equilibration {
