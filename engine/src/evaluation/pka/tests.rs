@@ -434,8 +434,12 @@ fn the_ph_values_on_both_sides_of_a_pka_count_where_none_is_near() {
     let runs = [2.5, 5.5].map(|ph| run(ph, 4.0, 1, &mut random));
     let reasons = |runs: &[Run]| evaluated(runs.to_vec()).sites[0].diagnostics.reasons.join("; ");
     assert!(!reasons(&runs).contains("transitions"), "{}", reasons(&runs));
-    let short = runs.map(|run| Run { series: run.series.until(run.series.time[999]), ..run });
-    assert!(reasons(&short).contains("fewer than 10 transitions at pH 2.5, 5.5"), "{}", reasons(&short));
+    // As short as the pKa can just be determined.
+    let short =
+        |frames: usize| runs.clone().map(|run| Run { series: run.series.until(run.series.time[frames]), ..run });
+    let found =
+        (500..FRAMES).step_by(100).map(|frames| reasons(&short(frames))).find(|all| !all.contains("not determined"));
+    assert!(found.as_ref().is_some_and(|all| all.contains("fewer than 10 transitions at pH ")), "{found:?}");
 }
 
 /// Two proteins have sites of one name now and then, which are not one site.
