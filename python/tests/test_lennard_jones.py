@@ -25,9 +25,9 @@ def test_jobs_and_systems_end_lennard_jones_as_their_force_field_does(force_fiel
     ff: TitratableForceField = loaded(force_field)
     assert tomllib.loads("\n".join(ff.van_der_waals())).get("van_der_waals", {}) == ends
     modeller = peptide(["ACE", "ALA", "NME"])
-    modeller.addHydrogens(ff.forcefield)
+    modeller = ff.add_hydrogens(modeller, ff.build_names(modeller.topology))
     modeller.topology.setUnitCellDimensions(openmm.Vec3(4, 4, 4))
-    system = ff.cutoffs.system(ff.forcefield, modeller.topology)
+    system = ff.cutoffs.system(ff.forcefield, modeller.topology, residueTemplates=ff.templates(modeller.topology))
     plain = [force for force in system.getForces() if isinstance(force, openmm.NonbondedForce)]
     pairs = [force for force in system.getForces() if isinstance(force, openmm.CustomNonbondedForce)]
     # CHARMM's pairs beside the combination rule are in a force of their own.
