@@ -58,4 +58,12 @@ fn a_job_is_run_at_constant_energy_and_its_drift_is_judged() {
     assert_eq!(output.status.code(), Some(5), "{}", plain(&output.stderr));
     let output = octitrate(&["drift", job.to_str().unwrap(), "--duration", "0.01 ps"]);
     assert!(!output.status.success() && plain(&output.stderr).contains("5 steps are too few to see a drift"));
+    // Said before anything runs.
+    let output = octitrate(&["drift", job.to_str().unwrap(), "--duration", "90 ns", "--equilibration", "90 ns"]);
+    let said = plain(&output.stderr);
+    assert!(
+        output.status.code() == Some(2)
+            && said.contains("--equilibration leaves out 90000 ps, and the run has 90000 ps"),
+        "{said}"
+    );
 }

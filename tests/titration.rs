@@ -110,24 +110,37 @@ fn an_offset_is_taken_away_with_the_correction() {
     assert_eq!((more.round(), less.round()), (200.0, -200.0));
 }
 
-/// pH values more than three units from the pKa of every model compound are named, however they lie about it.
+/// pH values more than three units from the pKa of every model compound are named, however they lie about it, but not those at which the job expects a site to titrate.
 #[test]
 fn ph_values_at_which_nothing_titrates_are_named() {
-    let said = |ph: &str| {
+    let said = |ph: &str, site: &str| {
         let folder = temp_dir::TempDir::new().unwrap();
         let rest = format!(
-            "[titration]\n\n[titration.buffer]\ndistance = \"0.6 nm\"\n\n[titrate]\nph = {ph}\nequilibration = \"0.02 ps\"\n"
+            "[titration]\n{site}\n[titration.buffer]\ndistance = \"0.6 nm\"\n\n[titrate]\nph = {ph}\nequilibration = \"0.02 ps\"\n"
         );
         let job = job(folder.path(), 70, &rest);
         let checked = octitrate(&["check", job.to_str().unwrap()]);
         assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
         String::from_utf8_lossy(&checked.stdout).into_owned()
     };
-    let far = said("[1.0, 3.0, 4.25, 7.5, 8.0]");
+    let far = said("[1.0, 3.0, 4.25, 7.5, 8.0]", "");
     let expected = "nothing is expected to titrate at 3 of 5 pH values (1, 7.5, 8): model compounds of the sites have a pKa of 4.25";
     assert!(far.contains(expected), "{far}");
-    let near = said("{ min = 1.25, max = 7.25, step = 1.0 }");
+    let near = said("{ min = 1.25, max = 7.25, step = 1.0 }", "");
     assert!(!near.contains("nothing is expected to titrate"), "{near}");
+    let shifted = said("[1.0, 3.0, 4.25, 7.5, 8.0]", "[[titration.site]]\nresidue = \"GLH 2\"\nstart_pka = 7.5\n");
+    let expected = "at 1 of 5 pH values (1): model compounds and start_pka of the sites have pKa values of 4.25 to 7.5";
+    assert!(shifted.contains(expected), "{shifted}");
+    for (name, value) in [
+        ("thermostat", "v-rescale, 300 K, coupling time 0.1 ps"),
+        ("barostat", "none, the volume is constant"),
+        (
+            "Lennard-Jones",
+            "cut-off 1 nm, the potential is shifted to zero there, with a correction for the dispersion beyond it",
+        ),
+    ] {
+        assert!(near.contains(&format!("{name:<20} {value}\n")), "{near}");
+    }
 }
 
 /// χ1 and χ2 of Glu have terms of their own, of −B/4 where staggered to −5B/4 where eclipsed each; ∂V/∂λ and whether the correction fits the force field do
@@ -151,6 +164,10 @@ fn barriers_between_rotamers_are_lowered_in_all_forms_alike() {
     assert!((-20.0..=-4.0).contains(&added), "{added}");
     assert!((energy(&eased, "potential") - energy(&plain, "potential") - added).abs() < 1e-6);
     assert_eq!(eased["dvdl (kJ/mol)"], plain["dvdl (kJ/mol)"]);
+    // At which λ they are computed stands beside them.
+    let columns = |key: &str| plain[key].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!((columns("lambda"), &plain["lambda"]), (columns("dvdl (kJ/mol)"), &eased["lambda"]));
+    assert!(plain["lambda"].as_object().unwrap().values().all(|lambda| lambda.as_f64().is_some_and(|x| x.abs() < 1.5)));
 }
 
 /// λ of a two-state site with pKa 4.25 in the folders of a titration: what the runs would have written.

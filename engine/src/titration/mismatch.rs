@@ -272,7 +272,8 @@ fn differences(job: &Conditions, provenance: &Provenance, likeness: &Likeness, s
     unless(alike, What::Warned("compensation"), &job.compensation, &calibration.compensation);
     if let Likeness::Unknown = likeness {
         let same = job.parameters == calibration.parameters;
-        let (ours, theirs) = (format!("group {}", job.parameters), format!("group {}", calibration.parameters));
+        let ours = format!("another force field (fingerprint {})", job.parameters);
+        let theirs = format!("{} (fingerprint {})", site.force_field, calibration.parameters);
         unless(same, refused(Mismatch::Parameters), &ours, &theirs);
         if let (Some(ours), Some(theirs)) = (&job.attached, &calibration.attached) {
             let words = |hash: &String| format!("joint to the backbone {hash}");
