@@ -59,11 +59,11 @@ fn a_job_is_run_at_constant_energy_and_its_drift_is_judged() {
     let output = octitrate(&["drift", job.to_str().unwrap(), "--duration", "0.01 ps"]);
     assert!(!output.status.success() && plain(&output.stderr).contains("5 steps are too few to see a drift"));
     // Said before anything runs.
-    let output = octitrate(&["drift", job.to_str().unwrap(), "--duration", "90 ns", "--equilibration", "90 ns"]);
+    let output = octitrate(&["drift", job.to_str().unwrap(), "--duration", "0.6 ps", "--equilibration", "0.6 ps"]);
     let said = plain(&output.stderr);
     assert!(
         output.status.code() == Some(2)
-            && said.contains("--equilibration leaves out 90000 ps, and the run has 90000 ps"),
+            && said.contains("--equilibration leaves out 0.6 ps, and the run has 0.6 ps"),
         "{said}"
     );
 }
