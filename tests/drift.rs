@@ -62,8 +62,7 @@ fn a_job_is_run_at_constant_energy_and_its_drift_is_judged() {
     let output = octitrate(&["drift", job.to_str().unwrap(), "--duration", "0.6 ps", "--equilibration", "0.6 ps"]);
     let said = plain(&output.stderr);
     assert!(
-        output.status.code() == Some(2)
-            && said.contains("--equilibration leaves out 0.6 ps, and the run has 0.6 ps"),
+        output.status.code() == Some(2) && said.contains("--equilibration leaves out 0.6 ps, and the run has 0.6 ps"),
         "{said}"
     );
 }
