@@ -234,6 +234,9 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
     ]);
     facts.push(("Lennard-Jones", lennard_jones(&system.config)));
     facts.push(("thermostat", thermostat(&system.config)));
+    if state.cell.is_periodic() {
+        facts.push(("barostat", barostat(&system.config)));
+    }
     if let Some(vibration) = &system.vibration {
         facts.push(("fastest vibration", vibration.describe(system.plan.dt)));
     }
@@ -241,9 +244,6 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
         let count = topology.position_restraints.iter().filter(|restraint| restraint.fades).count();
         let (k, atoms) = (restraints.force_constant, &restraints.atoms);
         facts.push(("position restraints", format!("{} at {k}: {atoms}", counted(count, "atom"))));
-    }
-    if state.cell.is_periodic() {
-        facts.push(("barostat", barostat(&system.config)));
     }
     if let Some(lists) = backend.describe_lists() {
         facts.push(("neighbour lists", lists.to_string()));

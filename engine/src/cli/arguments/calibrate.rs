@@ -18,7 +18,7 @@ pub struct CalibrateArguments {
     #[command(flatten)]
     pub compounds: Compounds,
     /// How the runs go on.
-    #[command(flatten, next_help_heading = "Options")]
+    #[command(flatten, next_help_heading = "How the runs go on")]
     pub how: WorkflowOptions,
 }
 
