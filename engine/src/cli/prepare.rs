@@ -81,11 +81,10 @@ fn find(command: &str, asked: Option<PathBuf>, program: Option<&Path>) -> Result
         if has_package(&python) {
             return Ok(python);
         }
-        let why = match quietly(&python).args(["-c", ""]).status() {
-            Ok(_) => "it has no package octitrate".to_string(),
-            Err(error) => format!("it cannot be started ({error})"),
+        let problem = match quietly(&python).args(["-c", ""]).status() {
+            Ok(_) => format!("{ASKED} is {}, which has no package octitrate", python.display()),
+            Err(error) => format!("{ASKED}: {}", Error::file(&python, "start", error)),
         };
-        let problem = format!("{ASKED} is {}: {why}", python.display());
         return Err(InputError::new(problem, HELP).into());
     }
     let found = candidates(program).into_iter().find(|python| has_package(python));
@@ -143,8 +142,8 @@ mod tests {
     #[test]
     fn a_python_that_is_named_and_lacks_the_package_is_refused() {
         let error = find("prepare", Some(PathBuf::from("/bin/false")), None).unwrap_err().to_string();
-        assert!(error.contains("OCTITRATE_PYTHON is /bin/false: it has no package octitrate"), "{error}");
+        assert!(error.contains("OCTITRATE_PYTHON is /bin/false, which has no package octitrate"), "{error}");
         let error = find("prepare", Some(PathBuf::from("/nowhere/python3")), None).unwrap_err().to_string();
-        assert!(error.contains("OCTITRATE_PYTHON is /nowhere/python3: it cannot be started (No such file"), "{error}");
+        assert!(error.contains("OCTITRATE_PYTHON: /nowhere/python3: cannot start: no such file"), "{error}");
     }
 }

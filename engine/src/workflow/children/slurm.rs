@@ -101,6 +101,10 @@ mod tests {
         Queue { scheduler, executable, again, within: again, device, threads, jobs: Jobs::Auto, max_hours: None }
     }
 
+    fn array<'a>(folder: &'a Path, children: &'a [&'a Child], queue: &'a Queue) -> TaskArray<'a> {
+        TaskArray { children, folder, name: "titrate", length: 0.2, staged: false, atoms: 3500, queue }
+    }
+
     #[test]
     fn every_run_has_a_task() {
         let folder = temp_dir::TempDir::new().unwrap();
@@ -108,16 +112,7 @@ mod tests {
         let children: Vec<Child> = names.iter().map(|name| Child::of_tests(folder.path(), name)).collect();
         let queue = queue("cuda:0-1".parse().unwrap(), 2);
         let children: Vec<&Child> = children.iter().collect();
-        let array = TaskArray {
-            children: &children,
-            folder: folder.path(),
-            name: "titrate",
-            length: 0.2,
-            staged: false,
-            atoms: 3500,
-            queue: &queue,
-        };
-        let script = array.script().unwrap();
+        let script = array(folder.path(), &children, &queue).script().unwrap();
         assert!(
             script.contains("#SBATCH --array=1-2\n") && script.contains("at most 3 runs side by side. A run"),
             "{script}"
@@ -149,17 +144,7 @@ mod tests {
         let folder = temp_dir::TempDir::new().unwrap();
         let script = |device| {
             let queue = queue(device, 4);
-            TaskArray {
-                children: &[],
-                folder: folder.path(),
-                name: "titrate",
-                length: 0.2,
-                staged: false,
-                atoms: 1,
-                queue: &queue,
-            }
-            .script()
-            .unwrap()
+            array(folder.path(), &[], &queue).script().unwrap()
         };
         let plain = script(Choice::Cpu);
         assert!(plain.contains(" run --quiet --device cpu --threads ") && !plain.contains("gres"), "{plain}");
@@ -182,17 +167,7 @@ mod tests {
         let folder = temp_dir::TempDir::new().unwrap();
         let script = |max_hours| {
             let queue = Queue { max_hours, ..queue(Choice::Cpu, 1) };
-            TaskArray {
-                children: &[],
-                folder: folder.path(),
-                name: "titrate",
-                length: 0.2,
-                staged: false,
-                atoms: 1,
-                queue: &queue,
-            }
-            .script()
-            .unwrap()
+            array(folder.path(), &[], &queue).script().unwrap()
         };
         for (hours, time) in
             [(None, "24:00:00"), (Some(2.5), "02:30:00"), (Some(100.0), "100:00:00"), (Some(0.001), "00:01:00")]
