@@ -67,6 +67,23 @@ def test_a_residue_gets_into_the_library_and_is_prepared_with_it(tmp_path: Path,
     assert f"is your own: {file}" in (place / "prepare.md").read_text()
 
 
+def test_a_residue_whose_runs_fail_does_not_keep_the_others(tmp_path: Path, library: Path) -> None:
+    for name in ("cys", "tyr"):
+        shorten(build(name.upper(), "ff14SB", "tip3p", tmp_path / "ff14SB-tip3p" / name))
+    cys = tmp_path / "ff14SB-tip3p/cys"
+    job = cys / "equilibrate.toml"
+    job.write_text(job.read_text().replace("[minimise]", ""))
+    lines = (cys / "system.gro").read_text().splitlines()
+    # An atom of water on top of another one: forces that are not finite.
+    first, second = [i for i, line in enumerate(lines) if line[5:10].strip() == "HOH" and line[10:15].strip() == "O"][:2]
+    lines[second] = lines[second][:20] + lines[first][20:]
+    (cys / "system.gro").write_text("\n".join(lines) + "\n")
+    answer = octitrate("calibrate", "--residue", "CYS,TYR", "--force-field", "ff14SB", "--device", "cpu", folder=tmp_path)
+    assert answer.returncode == 3, answer.stderr
+    assert "1 of 2 model compounds failed: ff14SB-tip3p/cys; the same command tries them again" in answer.stderr
+    assert [path.name for path in (library / "ff14SB-tip3p").iterdir()] == ["tyr.toml"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
