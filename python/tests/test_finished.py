@@ -161,6 +161,24 @@ def test_glutamic_acid_with_one_hydrogen_is_told_of_where_its_force_field_has_no
     assert words in (tmp_path / "without/prepare.md").read_text()
     taken([*PRMTOP, "--force-field", "amber99sb-ildn"], tmp_path / "with")
     assert "with one hydrogen" not in (tmp_path / "with/prepare.md").read_text()
+    # OpenMM calls it GLU, with the hydrogen and without it.
+    text = (FILES / "glh.prmtop").read_text()
+    (tmp_path / "glu.prmtop").write_text(text.replace("ACE GLH NME", "ACE GLU NME"))
+    taken(["--from", str(tmp_path / "glu.prmtop"), PRMTOP[2], "--force-field", "ff14SB"], tmp_path / "openmm")
+    assert words.replace("GLH", "GLU") in (tmp_path / "openmm/prepare.md").read_text()
+    # Without a hydrogen of that name it is charged, and there is nothing to say.
+    (tmp_path / "lost.prmtop").write_text(text.replace("ACE GLH NME", "ACE GLU NME").replace("HE2 ", "HX2 "))
+    taken(["--from", str(tmp_path / "lost.prmtop"), PRMTOP[2], "--force-field", "ff14SB"], tmp_path / "lost")
+    assert "with one hydrogen" not in (tmp_path / "lost/prepare.md").read_text()
+
+
+def test_a_system_of_openmm_is_told_of_the_job_that_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [tmp_path / "system.xml", tmp_path / "start.gro"]
+    for file in files:
+        file.touch()
+    assert main(["--from", *map(str, files), "-o", str(tmp_path / "taken")]) == 2
+    assert 'a job names it with a .gro file of its atoms: [system] topology = "system.xml"' in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "taken").exists()
 
 
 def test_a_force_field_of_charmm_brings_its_cut_offs(tmp_path: Path) -> None:

@@ -53,8 +53,8 @@ from .water import make_rigid
 from .water_model import Water, advice, recognised
 
 
-ONE_HYDROGEN = {"ASH": "asp", "GLH": "glu"}
-"""Residues of AMBER with one hydrogen at their carboxyl group, and their entries."""
+CARBOXYLS = {"ASH": "asp", "ASP": "asp", "GLH": "glu", "GLU": "glu"}
+"""Residues that may have one hydrogen at their carboxyl group, and the entries for it. OpenMM and what is written from its systems call them ASP and GLU with it, too."""
 
 HIGH = 1000.0
 """kJ/mol of each atom; water has about -14, and a peptide as tleap builds it, without a minimisation, some hundreds."""
@@ -164,7 +164,7 @@ def take(args: argparse.Namespace, report: Report) -> tuple[Path, str]:
     is_bilayer = bool(lipids) and has_right_angles(loaded.topology)
     entries = {} if known is None else known.entries(loaded.topology)
     if known is not None:
-        none = "those that are built into the program" if (known.name, known.water) == BUILT_IN else "none, because no residue has the name of one that titrates"
+        none = "those that are built into the program" if (known.name, known.water) == BUILT_IN else "none, because the system has none of the residues that they are for"
         which = listed(sorted(Path(name).stem for name in entries), 12) if entries else none
         report.note(f"corrections V_MM for {known.called()} and {known.water}: {which}")
         if acids := _without_correction(loaded.topology, known, entries):
@@ -188,11 +188,16 @@ def take(args: argparse.Namespace, report: Report) -> tuple[Path, str]:
 
 
 def _without_correction(topology: Any, known: TitratableForceField, entries: dict[str, str]) -> list[str]:
-    """Residues ASH and GLH of a force field that has no entries for them: those that are built in are for AMBER99SB-ILDN."""
+    """Asp and Glu with one hydrogen in a force field that has no entries for them: those that are built in are for AMBER99SB-ILDN."""
     if known.name == BUILT_IN[0]:
         return []
-    lacking = {name for name, entry in ONE_HYDROGEN.items() if not any(Path(file).stem == entry for file in entries)}
-    return [f"{residue.name} {residue.id}" for residue in topology.residues() if residue.name in lacking]
+    lacking = {name for name, entry in CARBOXYLS.items() if not any(Path(file).stem == entry for file in entries)}
+    return [f"{residue.name} {residue.id}" for residue in topology.residues() if residue.name in lacking and _hydrogens(residue) == 1]
+
+
+def _hydrogens(residue: Any) -> int:
+    """Number of hydrogens at the carboxyl group of the side chain of Asp or Glu."""
+    return sum(atom.name in ("HD1", "HD2", "HE1", "HE2") for atom in residue.atoms())
 
 
 def has_places(system: Any, topology: Any, file: Path) -> None:
@@ -269,6 +274,8 @@ def load(files: list[Path], args: argparse.Namespace) -> Loaded:
     except Exception as error:  # readers of OpenMM raise what they run into
         why = f"there is no {error.args[0]}" if isinstance(error, KeyError) else error
         raise Refused(f"{files[0]} and {files[1]}: OpenMM cannot read them: {why}", "look at the files with the program that wrote them") from None
+    if kind == ".xml":
+        raise Refused(f"{files[0]}: a system of OpenMM is not taken over, because octitrate reads it itself", 'a job names it with a .gro file of its atoms: [system] topology = "system.xml"')
     raise Refused(f"{files[0]}: nothing is known about files {kind or 'without an ending'}", FORMS)
 
 

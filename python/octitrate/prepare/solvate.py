@@ -122,7 +122,7 @@ def note_charges(built: float, lost: list[float], excess: int, report: Report, s
     """Notes what the protein, ions and charge buffers have to do with each other. `scale`: of the charges of ionised groups and ions."""
     low, high = (built - gone for gone in (max(lost), min(lost)))
     report.note(
-        f"charge of the protein as it is built, every group that titrates protonated: {round(built):+d} e; by the pKa that are estimated {high:+.1f} e at the lowest "
+        f"charge of the protein as it is built, every group that titrates protonated: {round(built):+d} e; by the estimated pKa values {high:+.1f} e at the lowest "
         f"pH and {low:+.1f} e at the highest. {abs(excess) or 'No'} {'Na+' if excess > 0 else 'Cl-' if excess else 'ions'} beside the salt, so that the box is neutral in "
         f"the middle of these and charge buffers, molecules of water that octitrate chooses, have the least to take up: {-scale * (high + excess):+.1f} to {-scale * (low + excess):+.1f} e"
     )
@@ -140,8 +140,8 @@ def note_size(charges: list[float], mass: float, waters: int, salt: float, repor
         return
     words = [f"{abs(error):.2f} too {'high' if error > 0 else 'low'} at the {place} pH ({charge:+.1f} e)" for error, charge, place in zip(errors, charges, ("lowest", "highest"))]
     report.note(
-        f"the size of the box: pKa values come out {' and '.join(words)}, by an estimate (Poisson-Boltzmann, a sphere of the protein's volume in a cell), than beside as much "
-        "salt in a test tube. The titration has them with it and without it (finite_box.csv); --padding makes the box larger"
+        f"the size of the box: compared with a test tube of the same salt, pKa values come out {' and '.join(words)}, by an estimate (Poisson-Boltzmann, a sphere of the "
+        "protein's volume in a cell). The titration gives pKa values with this shift and without it (finite_box.csv); --padding makes the box larger"
     )
 
 
