@@ -29,7 +29,7 @@ from typing import Any
 from .entries import UNCALIBRATED
 from .errors import Refused
 from .prepare.folder import Folder
-from .screen import say
+from .screen import Parser, say
 from .small_molecule import FORMATS, Parameters, checked, parametrise
 from .words import counted, named_all
 
@@ -316,7 +316,7 @@ def _syn(molecule: Molecule, found: Match) -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     """All arguments with their help."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="octitrate site",
         description="Makes a titratable site of a molecule that loses a proton, from its parameters with the proton and without it: an entry of the library, and "
         "with --model the molecule in water for octitrate calibrate.",

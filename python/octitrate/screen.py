@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 
 def say(text: str, screen: TextIO | None = None) -> None:
@@ -21,3 +22,11 @@ def _hush(screen: TextIO) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, screen.fileno())
     os.close(nowhere)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong with the arguments in a line, as other errors are said, without all that is possible."""
+
+    def error(self, message: str) -> NoReturn:
+        say(f"error: {message}\n  help: {self.prog} --help says every argument")
+        sys.exit(2)

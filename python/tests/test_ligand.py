@@ -172,3 +172,10 @@ def test_what_are_no_two_forms_is_refused(tmp_path: Path, capsys: pytest.Capture
         assert ligand.main(["--pka", "4.76", *arguments, "--deprotonated", "base.xml"]) == 2
         assert message in capsys.readouterr().err
     assert list(itertools.chain(tmp_path.glob("*.toml"))) == []
+
+
+def test_a_mistake_in_the_arguments_is_told_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """As `octitrate prepare` does; the whole list of arguments was shown before it."""
+    with pytest.raises(SystemExit, match="2"):
+        ligand.main(["--protonated", "acid.xml", "--deprotonated", "base.xml", "--pka", "high"])
+    assert capsys.readouterr().err == "error: argument --pka: invalid float value: 'high'\n  help: octitrate site --help says every argument\n"

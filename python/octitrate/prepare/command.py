@@ -8,11 +8,10 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import NoReturn
 
 from ..errors import Refused
 from ..program import binary
-from ..screen import say
+from ..screen import Parser, say
 from ..words import listed
 from .job import length
 from .options import Options
@@ -27,17 +26,9 @@ NOT_YET = 1
 _MISSING = 'octitrate prepare needs {}, which is not installed: `make prepare-tools`, or pip install "./python[prepare]", in the sources of octitrate'
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser that says what is wrong in a line, as other errors are said, without all that is possible."""
-
-    def error(self, message: str) -> NoReturn:
-        say(f"error: {message}\n  help: octitrate prepare --help says every argument")
-        sys.exit(BAD_INPUT)
-
-
 def parser() -> argparse.ArgumentParser:
     """All arguments with their help."""
-    p = _Parser(
+    p = Parser(
         prog="octitrate prepare",
         description="Prepares a protein for a titration: from a PDB or mmCIF file to a folder that `octitrate titrate` runs. "
         "Every decision is shown and written to prepare.md.",
