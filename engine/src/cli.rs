@@ -34,17 +34,30 @@ use arguments::{Cli, Command};
 use clap::Parser;
 use octitrate::error::{Error, Result};
 use rustix::process::{Resource, getrlimit, setrlimit};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Does what the command line says, and shows the error if it cannot be done; the exit status of the program.
 pub fn main() -> ExitCode {
-    match execute(Cli::parse()) {
+    match execute(Cli::parse_from(words(std::env::args_os()))) {
         Ok(code) => code,
         Err(error) => {
             show::error(&error);
             ExitCode::from(error.exit_status())
         }
     }
+}
+
+/// The words of the command line. `help prepare` and `help site` become `prepare --help` and `site --help`, because the Python package knows their arguments.
+fn words(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = given.into_iter().collect();
+    if let [_, help, command] = &mut words[..]
+        && *help == "help"
+        && (*command == "prepare" || *command == "site")
+    {
+        *help = std::mem::replace(command, "--help".into());
+    }
+    words
 }
 
 fn execute(cli: Cli) -> Result<ExitCode> {
@@ -82,4 +95,20 @@ fn threads(count: Option<u32>) -> Result<()> {
     let Some(count) = count else { return Ok(()) };
     let built = rayon::ThreadPoolBuilder::new().num_threads(count as usize).build_global();
     built.map_err(|e| Error::input(format!("{count} threads cannot be started: {e}"), "take fewer"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `octitrate help prepare` showed that there are arguments, and not which.
+    #[test]
+    fn help_about_a_command_of_the_python_package_is_asked_of_it() {
+        let words = |text: &str| words(text.split(' ').map(OsString::from)).join(" ".as_ref());
+        assert_eq!(words("octitrate help prepare"), "octitrate prepare --help");
+        assert_eq!(words("octitrate help site"), "octitrate site --help");
+        for text in ["octitrate help titrate", "octitrate prepare help", "octitrate help", "octitrate help prepare x"] {
+            assert_eq!(words(text), text);
+        }
+    }
 }

@@ -80,7 +80,7 @@ Example:
 
     /// Run molecular dynamics, or continue it from its checkpoint.
     #[command(after_help = "\
-Ctrl-C, and the signals TERM, HUP, USR1, USR2 and XCPU, write a checkpoint and leave;
+Ctrl-C, and the signals TERM, HUP, USR1, USR2 and XCPU, write a checkpoint and leave; \
 the same command continues exactly. Nothing of others is written over.
 
 Example:
@@ -90,24 +90,24 @@ Example:
 
     /// Titrate: runs at many pH values, fractions, a Hill fit and a report.
     #[command(after_help = "\
-The job needs a section [titrate]. Each pH and replica has a folder of its own;
-runs that are finished are not repeated, runs that were stopped continue.
+The job needs a section [titrate]. Each pH and replica has a folder of its own; \
+runs that are finished are not repeated, runs that were stopped continue. \
 On the CPU every run is a process; on a GPU they run side by side in one.
 
 Example:
   octitrate titrate glu.toml
   octitrate titrate glu.toml --device cuda:0 --jobs 32
   octitrate titrate glu.toml --slurm > glu.sbatch
-The last one prints a Slurm array; call titrate again when its runs are done.
+The last one prints a Slurm array; call titrate again when its runs are done. \
 Of runs that swap their pH it prints one job, which makes the table itself.")]
     Titrate(WorkflowArguments),
 
     /// Calibrate V_MM of a model compound: fixed-λ windows, a polynomial fit, a library entry.
     #[command(after_help = "\
-The job needs a section [calibrate]. Windows that are finished are not repeated.
-With --residue the Python package builds the model compounds, the charge buffer
-first where the water has none; each is equilibrated and calibrated, and its entry
-goes to the library that `octitrate prepare` reads. What is done is not repeated:
+The job needs a section [calibrate]. Windows that are finished are not repeated. \
+With --residue the Python package builds the model compounds, the charge buffer \
+first where the water has none; each is equilibrated and calibrated, and its entry \
+goes to the library that `octitrate prepare` reads. What is done is not repeated: \
 the same command continues.
 
 Example:
@@ -118,8 +118,8 @@ Example:
 
     /// Evaluate runs: macroscopic and microscopic pKa values, interactions between sites, convergence, a report.
     #[command(after_help = "\
-Each folder is that of a run, or of a titration with its runs in pH_*/replica_*. All runs are
-evaluated together, by site and pH. Tables, plots and report.html go to the first folder; each run
+Each folder is that of a run, or of a titration with its runs in pH_*/replica_*. All runs are \
+evaluated together, by site and pH. Tables, plots and report.html go to the first folder; each run \
 gets lambda.parquet and, for MBAR over pH with alchemlyb, u_nk.parquet beside its lambda.csv.
 
 Example:
@@ -131,10 +131,10 @@ Example:
 
     /// Averages of the energies of runs with errors: temperature, pressure, density, volume, drift of the conserved energy.
     #[command(after_help = "\
-Each folder is that of a run, or of a job of many runs. Averages of energy.csv have errors that take its
-correlation into account; plots show the errors of blocks, which must reach a plateau. What comes before
-equilibrium is left out: the start that leaves the largest number of independent samples of temperature,
-potential and density, in the first half of each run. The results are analysis.csv, analysis.svg,
+Each folder is that of a run, or of a job of many runs. Averages of energy.csv have errors that take its \
+correlation into account; plots show the errors of blocks, which must reach a plateau. What comes before \
+equilibrium is left out: the start that leaves the largest number of independent samples of temperature, \
+potential and density, in the first half of each run. The results are analysis.csv, analysis.svg, \
 blocks.svg and analysis.html, in the first folder.
 
 Example:
@@ -145,9 +145,9 @@ Example:
 
     /// How much the energy of a job drifts at constant energy: without thermostat and barostat, with λ moving.
     #[command(after_help = "\
-The job is run without its thermostat and barostat, in a folder of its own (FOLDER-drift, or --output).
-The drift is the slope of the conserved energy for each atom, with an error from blocks; analysis.svg
-shows its course. With --limit the exit status is 5 if the drift is beyond it by more than two errors,
+The job is run without its thermostat and barostat, in a folder of its own (FOLDER-drift, or --output). \
+The drift is the slope of the conserved energy for each atom, with an error from blocks; analysis.svg \
+shows its course. With --limit the exit status is 5 if the drift is beyond it by more than two errors, \
 or if the run is too short to know it to the limit.
 
 Example:
@@ -164,8 +164,8 @@ Example:
 
     /// Compute every energy term and ∂V/∂λ for the frames of a trajectory.
     #[command(after_help = "\
-The trajectory (.trr, .xtc) must hold all atoms of the job. Frames with velocities (.trr) give kinetic
-energy, temperature and pressure, too. λ is that of the start of the job unless --lambda names the
+The trajectory (.trr, .xtc) must hold all atoms of the job. Frames with velocities (.trr) give kinetic \
+energy, temperature and pressure, too. λ is that of the start of the job unless --lambda names the \
 lambda.csv of a run, whose lines are found by the times of the frames. Nothing moves.
 
 Example:
@@ -182,7 +182,7 @@ Example:
 
     /// Print the JSON schema of a job file: every key, its type, unit, default and meaning.
     #[command(after_help = "\
-An editor with schemas for TOML completes and checks job files with it; the first line of a job names it.
+An editor with schemas for TOML completes and checks job files with it; the first line of a job names it. \
 The reference of keys in the manual is made from it.
 
 Example:
@@ -192,7 +192,7 @@ Example:
 
     /// Say what this program can do, what this machine has for it, or all about an entry of the library.
     #[command(after_help = "\
-With a name the correction V_MM of that entry is shown with its errors and the conditions under which
+With a name the correction V_MM of that entry is shown with its errors and the conditions under which \
 it was calibrated.
 
 Example:
@@ -207,9 +207,9 @@ Example:
 
     /// Evaluate the charges of a file by the fast multipole method, and say how accurate the result is.
     #[command(after_help = "\
-The file is a JSON object with positions ([[x, y, z], …]) and charges; where it repeats, periodic
-(\"xyz\", \"xy\": a slab, \"x\": a wire) and cell (three vectors). If it also holds the energy, the
-potentials or the forces (k_e = 1), the result is compared with them; else with exact sums at 100
+The file is a JSON object with positions ([[x, y, z], …]) and charges; where it repeats, periodic \
+(\"xyz\", \"xy\": a slab, \"x\": a wire) and cell (three vectors). If it also holds the energy, the \
+potentials or the forces (k_e = 1), the result is compared with them; else with exact sums at 100 \
 of the particles.
 
 Example:

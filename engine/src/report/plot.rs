@@ -23,4 +23,4 @@ pub use lines::{Axis, Trace, lines};
 pub use matrix::matrix;
 pub use scale::Scale;
 pub use strips::{Strip, Strips, strips};
-pub use style::{Colour, Style, ramps, sheet};
+pub use style::{Colour, MEASURED, Style, ramps, sheet};

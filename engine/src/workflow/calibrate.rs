@@ -101,7 +101,11 @@ impl CalibrationPlan {
     /// [`Error::Input`] if the job has no section `[calibrate]`, names no single site, or the library does not know it.
     pub fn new(config: Config, jobs: Option<u32>) -> Result<Self> {
         let Some(calibrate) = &config.calibrate else {
-            let help = "add one, for example [calibrate] windows = { min = -0.1, max = 1.1, step = 0.1 }";
+            let start = if config.titrate.is_some() { "titrate" } else { "run" };
+            let help = format!(
+                "octitrate {start} {} starts it as it is; or add a section, for example [calibrate] windows = {{ min = -0.1, max = 1.1, step = 0.1 }}",
+                config.path().display()
+            );
             return Err(InputError::new("the job has no section [calibrate]", help).in_file(config.path()).into());
         };
         let jobs = jobs.map_or(calibrate.jobs, Jobs::Number);

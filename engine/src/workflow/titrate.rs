@@ -105,7 +105,11 @@ impl TitrationPlan {
     /// [`crate::error::Error::Input`] if the job has no section `[titrate]`, or a table `titrate.finite_box` that is not understood.
     pub fn new(config: Config, jobs: Option<u32>) -> Result<TitrationPlan> {
         let Some(titrate) = &config.titrate else {
-            let help = "add one, for example [titrate] ph = { min = 2.0, max = 7.0, step = 1.0 }";
+            let start = if config.calibrate.is_some() { "calibrate" } else { "run" };
+            let help = format!(
+                "octitrate {start} {} starts it as it is; or add a section, for example [titrate] ph = {{ min = 2.0, max = 7.0, step = 1.0 }}",
+                config.path().display()
+            );
             return Err(InputError::new("the job has no section [titrate]", help).in_file(config.path()).into());
         };
         let mut ph = titrate.ph.to_vec();

@@ -5,7 +5,7 @@
 use super::Measured;
 use crate::evaluation::pka::{BINS, Evaluation, HillFit, SiteResult};
 use crate::record::Labels;
-use crate::report::plot::{self, Chart, Colour, Curve, Entry, FEW, Figure, Point, Scale, Style};
+use crate::report::plot::{self, Chart, Colour, Curve, Entry, FEW, Figure, MEASURED, Point, Scale, Style};
 use lambda::analysis::hill::{Determined, deprotonated_fraction};
 use lambda::analysis::histogram;
 use lambda::analysis::titration::PhPoint;
@@ -131,12 +131,17 @@ fn counts(site: &SiteResult, style: Style) -> Curve {
     Curve { points, style: Style { open: true, ..style }, ..Curve::default() }
 }
 
-/// A measured pKa of a site: a dotted line, and a diamond at one half.
+/// A measured pKa of a site: a dotted line, and a star at one half.
 fn experiment(site: &SiteResult, measured: &[Measured], colour: Colour) -> Option<Curve> {
     let steps = (0..site.titration.macroscopic.len()).map(|step| site.step_name(step)).collect::<Vec<_>>();
     let value = measured.iter().filter(|one| steps.contains(&one.site)).find_map(|one| one.value)?;
     let points = vec![Point { x: value, y: 0.5, interval: [0.0; 2] }];
-    Some(Curve { points, mark: Some(value), style: Style { colour, dash: 2, mark: 3, open: true }, ..Curve::default() })
+    Some(Curve {
+        points,
+        mark: Some(value),
+        style: Style { colour, dash: 2, mark: MEASURED, open: true },
+        ..Curve::default()
+    })
 }
 
 fn titration(evaluation: &Evaluation, labels: &Labels, measured: &[Measured]) -> Plot {
@@ -154,7 +159,6 @@ fn titration(evaluation: &Evaluation, labels: &Labels, measured: &[Measured]) ->
             &Chart { title: String::new(), note: String::new(), curves: curves.collect(), x, y },
         )
     } else {
-        let style = Style::marked(3);
         let mut key = vec![
             Entry::mark("weighted fraction at this pH", Style::default()),
             Entry::mark("plain count", Style { open: true, ..Style::default() }),
@@ -162,7 +166,7 @@ fn titration(evaluation: &Evaluation, labels: &Labels, measured: &[Measured]) ->
             Entry::line("pKa", Style { dash: 1, ..Style::default() }),
         ];
         if !measured.is_empty() {
-            let style = Style { colour: Colour::Number(1), dash: 2, open: true, ..style };
+            let style = Style { colour: Colour::Number(1), dash: 2, mark: MEASURED, open: true };
             key.push(Entry { line: true, ..Entry::mark("measured pKa", style) });
         }
         let chart = |(site, curve): (&SiteResult, Curve)| {
@@ -182,7 +186,7 @@ fn titration(evaluation: &Evaluation, labels: &Labels, measured: &[Measured]) ->
         } else {
             "MBAR, from the frames of all pH values"
         },
-        if measured.is_empty() { "" } else { "; dotted, with an open diamond: measured pKa" }
+        if measured.is_empty() { "" } else { "; dotted, with an open star: measured pKa" }
     );
     let why = "There is no curve to draw: no site has fractions at two pH values or more, nor a pKa.";
     Plot::new(TITRATION, "Titration curves", figure, &caption, why)

@@ -212,13 +212,16 @@ pub(super) fn html(evaluation: &Evaluation, background: &Background, labels: &La
     for (row, bar) in rows.iter().zip(&bars) {
         html += &line(row, &common, forest.as_ref().map(|forest| forest.row(bar)), compared, is_shown);
     }
-    let mut key =
-        vec!["● pKa with one (thick) and two standard errors, ○ not converged", "│ model compound", "→ bound"];
+    let mut key = vec![
+        "● pKa with one (thick) and two standard errors, ○ not converged",
+        "│ model compound",
+        "→ bound, or the error goes on",
+    ];
     if in_solution {
         key[0] = "● pKa in solution with one (thick) and two standard errors, ○ not converged";
     }
     if compared {
-        key.insert(1, "◇ measured");
+        key.insert(1, "☆ measured");
     }
     let key = if forest.is_some() {
         format!("<p class=\"key\" aria-hidden=\"true\">{}</p>", key.join(" · "))

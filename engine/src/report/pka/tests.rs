@@ -353,7 +353,7 @@ fn measured_values_stand_beside_computed_ones() {
             && results.contains(&format!(">{difference}</td>"))
     );
     assert!(results.contains("Against the measured value: mean absolute error"));
-    // A dotted line, and an open diamond, in the curves.
+    // A dotted line, and an open star, in the curves.
     assert_eq!(section(&page, "Titration curves").matches("stroke-dasharray=\"2 4\"").count(), 2);
     let json = json::text(&evaluation, &background, &labels, &measured, &method::method(&evaluation, &background));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();

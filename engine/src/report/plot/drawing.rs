@@ -1,7 +1,8 @@
 //! A drawing of fixed size in pixels, and the SVG it becomes: with a title and a description for those who do not see it.
 
 use super::path::number;
-use super::style::{Style, sheet};
+use super::style::{MEASURED, Style, sheet};
+use std::f64::consts::PI;
 use svg::node::element as svg_element;
 use svg_element::{Circle, Description, Group, Path, Rectangle, SVG, Text, Title};
 
@@ -109,6 +110,13 @@ pub(super) fn mark(style: Style, [x, y]: [f64; 2], radius: f64) -> Box<dyn svg::
             corners.iter().map(|[dx, dy]| format!("{} {}", n(x + radius * dx), n(y + radius * dy))).collect();
         Box::new(Path::new().set("d", format!("M{}z", corners.join("L"))))
     };
+    if style.mark == MEASURED {
+        let tip = |k: usize| {
+            let (far, (sine, cosine)) = ([1.6, 0.65][k % 2], (k as f64 * PI / 5.0).sin_cos());
+            [far * sine, -far * cosine]
+        };
+        return polygon(&std::array::from_fn::<_, 10, _>(tip));
+    }
     match style.mark % 6 {
         0 => Box::new(Circle::new().set("cx", n(x)).set("cy", n(y)).set("r", n(radius))),
         1 => polygon(&[[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]]),
@@ -146,10 +154,11 @@ mod tests {
     }
 
     #[test]
-    fn six_marks_differ() {
-        let mut drawn: Vec<String> = (0..6).map(|k| mark(Style::marked(k), [0.0, 0.0], 4.0).to_string()).collect();
+    fn marks_of_curves_and_of_measured_values_differ() {
+        let of = |k: usize| mark(Style::marked(k), [0.0, 0.0], 4.0).to_string();
+        let mut drawn: Vec<String> = (0..6).chain([MEASURED]).map(of).collect();
         drawn.sort();
         drawn.dedup();
-        assert_eq!(drawn.len(), 6);
+        assert_eq!(drawn.len(), 7);
     }
 }

@@ -5,7 +5,7 @@
 use super::drawing::{Anchor, Drawing, mark, text};
 use super::path::number;
 use super::scale::Scale;
-use super::style::{Colour, Style};
+use super::style::{Colour, MEASURED, Style};
 use lambda::analysis::determined::Determined;
 use svg::node::element::{Group, Path};
 
@@ -25,7 +25,7 @@ pub struct Bar {
     pub sure: bool,
     /// Value to compare with: a stroke.
     pub reference: Option<f64>,
-    /// Measured value with its error: an open diamond.
+    /// Measured value with its error: an open star.
     pub measured: Option<(f64, f64)>,
 }
 
@@ -87,7 +87,7 @@ impl Forest {
         }
         if let Some((value, error)) = row.measured {
             let [low, high] = [value - error, value + error].map(|end| number(self.across(end)));
-            let style = Style { open: true, mark: 3, ..Style::marked(1) };
+            let style = Style { open: true, mark: MEASURED, ..Style::marked(1) };
             let signs = Group::new().set("class", "open").add(mark(style, [self.across(value), middle + 4.5], 3.6));
             let bar = Path::new().set("class", "thin").set("d", format!("M{low} {0}H{high}", middle + 4.5));
             drawing.add(Group::new().set("class", style.colour.class()).add(bar).add(signs));
@@ -96,6 +96,10 @@ impl Forest {
         let place = middle - if row.measured.is_some() { 3.5 } else { 0.0 };
         let mut group = Group::new().set("class", style.colour.class());
         let bar = |low: f64, high: f64| format!("M{} {place}H{}", number(self.across(low)), number(self.across(high)));
+        let head = |end: f64, to: f64| {
+            let (tip, back) = (number(end), number(end - 5.0 * to));
+            format!("M{back} {}L{tip} {place}L{back} {}", place - 4.0, place + 4.0)
+        };
         let arrow = |at: f64, to: f64| {
             // Inside the drawing, wherever the bound is.
             let [left, right] = [SIDE, SIZE[0] - SIDE - ARROW];
@@ -103,14 +107,7 @@ impl Forest {
                 .across(at)
                 .clamp(if to < 0.0 { left + ARROW } else { left }, if to < 0.0 { right + ARROW } else { right });
             let end = x + ARROW * to;
-            format!(
-                "M{0} {place}H{1}M{2} {3}L{1} {place}L{2} {4}",
-                number(x),
-                number(end),
-                number(end - 5.0 * to),
-                place - 4.0,
-                place + 4.0
-            )
+            format!("M{} {place}H{}{}", number(x), number(end), head(end, to))
         };
         match row.value {
             Some(Determined::Value { value, error }) => {
@@ -122,6 +119,13 @@ impl Forest {
                 let sign =
                     Group::new().set("class", style.filling()).add(mark(style, [self.across(value), place], 4.0));
                 group = group.add(wide).add(one).add(sign);
+                // A bar that goes on beyond the axis ends with a head.
+                let (low, high) = (value - 2.0 * error, value + 2.0 * error);
+                for (end, to, cut) in [(low, -1.0, low < self.scale.low), (high, 1.0, high > self.scale.high)] {
+                    if cut {
+                        group = group.add(Path::new().set("class", "line").set("d", head(self.across(end), to)));
+                    }
+                }
             }
             Some(Determined::Between(low, high)) => {
                 group = group.add(Path::new().set("class", "line").set("d", bar(low, high)));
@@ -159,5 +163,14 @@ mod tests {
         assert!(first.contains("class=\"full\"") && !first.contains("class=\"open\""));
         assert!(second.contains("class=\"open\"") && !second.contains("class=\"full\""));
         assert!(Forest::new("pKa", &[Bar::default()]).is_none());
+    }
+
+    /// An error of 1.7 looked like one of 1: its bar ended where the axis does.
+    #[test]
+    fn a_bar_that_is_longer_than_the_axis_has_heads() {
+        let of = |error: f64| Bar { value: Some(Determined::Value { value: 5.1, error }), ..Bar::default() };
+        let forest = Forest::new("pKa", &[of(1.7), of(0.1)]).unwrap();
+        let lines = |error: f64| forest.row(&of(error)).matches("class=\"line\"").count();
+        assert_eq!((lines(1.7), lines(0.1)), (3, 1));
     }
 }

@@ -50,6 +50,9 @@ impl Colour {
 /// Dashes of a line, in pixels.
 const DASHES: [&str; 4] = ["", "7 4", "2 4", "9 3 2 3"];
 
+/// The form of the mark of a measured value, which no curve has: a star.
+pub const MEASURED: usize = usize::MAX;
+
 /// How a curve looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Style {
@@ -57,7 +60,7 @@ pub struct Style {
     pub colour: Colour,
     /// Number of the dashes of its line; 0 is not dashed.
     pub dash: usize,
-    /// Number of the form of its marks; 0 is a circle.
+    /// Number of the form of its marks; 0 is a circle, [`MEASURED`] a star.
     pub mark: usize,
     /// Whether its marks are open.
     pub open: bool,
