@@ -55,6 +55,20 @@ def test_files_that_cannot_be_read_are_refused_with_their_place(text: str, messa
         read(path)
 
 
+@pytest.mark.parametrize("odd", ["atom     11" + LINE[11:], " ATOM   11" + LINE[11:], LINE.replace("ATOM     ", "ATOM\t")], ids=["small letters", "moved", "a tab"])
+def test_records_of_atoms_that_are_not_in_their_columns_are_not_passed_over(odd: str) -> None:
+    """Beside others that are, they were left out without a word, such as the end of a chain."""
+    with pytest.raises(Refused, match=r"x\.pdb:2: the record of an atom is not in the columns of the format: "):
+        read_pdb(LINE + odd, "x.pdb")
+
+
+@pytest.mark.parametrize("start", ["ATOM 100000", "ATOM1000000"])
+def test_atoms_beyond_99999_are_read(start: str) -> None:
+    """Some programs begin longer serial numbers in column 6 or 5; those atoms were left out without a word."""
+    atoms = read_pdb(LINE + start + LINE[11:].replace(" CG ", " CD "), "x").models[1][0].atoms
+    assert [(atom.name, atom.position) for atom in atoms] == [("CG", atoms[0].position), ("CD", atoms[0].position)]
+
+
 def test_structure_factors_are_told_from_a_model(tmp_path: Path) -> None:
     path = tmp_path / "1pgb-sf.cif"
     path.write_text("data_r1pgbsf\nloop_\n_refln.index_h\n_refln.F_meas_au\n1 2.0\n")

@@ -142,7 +142,7 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "D amino acid": (lambda t: renamed(t, 5, "DAS"), "DAS 5 of chain A: D-ASP", "^--mutate A:DAS5ASP builds L-ASP in its place; called ASP in the file it stays D$"),
     "several of one kind": (lambda t: renamed(renamed(t, 5, "SEP"), 2, "SEP"), "SEP 2 of chain A, 5 of chain A: phosphoserine", "^--mutate A:SEP2SER,A:SEP5SER builds SER in its place$"),
     "selenomethionine with an oxygen": (lambda t: renamed(t, 5, "MSE"), r"MET 5 of chain A \(MSE in the file\) has atoms that MET does not have: OG", "own name"),
-    "records in words": (lambda t: "\n".join(" ".join(row.split()) for row in t.splitlines()), "its records of atoms are not in the columns of the format: 'ATOM 1 N ALA A 1", "write the file anew"),
+    "records in words": (lambda t: "\n".join(" ".join(row.split()) for row in t.splitlines()), ":1: the record of an atom is not in the columns of the format: 'ATOM 1 N ALA A 1", "write the file anew"),
     "Asn or Asp": (lambda t: renamed(t, 5, "ASX"), "ASX 5 of chain A: Asn or Asp, which the experiment did not tell apart", "--mutate A:ASX5ASN"),
     "an atom that was not seen": (lambda t: _nowhere(t, "NZ"), r"CE and NZ of LYS 4 of chain A are \d\d\.\d Å apart, and a bond joins them", "take them out of the file: they are built anew; if a periodic box has cut the molecule"),
     "two atoms that were not seen": (lambda t: _nowhere(t, "CE", "NZ"), "CE and NZ of LYS 4 of chain A lie at one place", "take them out of the file"),

@@ -94,8 +94,6 @@ def read(path: Path) -> Entry:
         if finished := FINISHED.get(path.suffix.lower()):
             raise Refused(f"{path}: is a file of a finished system, and no PDB or mmCIF file", f"octitrate prepare --from {finished} takes such a system as it is")
         start = lines[0][:60]
-        if free := next((line for line in lines if line.split()[0].upper() in ("ATOM", "HETATM")), None):
-            raise Refused(f"{path}: its records of atoms are not in the columns of the format: {free[:60]!r}", "write the file anew with a program that keeps them, names of records in capitals")
         raise Refused(f"{path}: holds no atoms (neither ATOM and HETATM records nor a table atom_site); it begins with {start!r}", help)
     bonds = [distance(n.position, ca.position) for residue in next(iter(entry.models.values())) if (n := residue.atom("N")) and (ca := residue.atom("CA"))]
     if bonds and statistics.median(bonds) < 0.05:

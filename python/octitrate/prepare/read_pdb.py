@@ -19,6 +19,12 @@ _BRIDGE = re.compile(r".{15}(.).( *-?\d+)(.).{7}(.).( *-?\d+)(.?)")
 _LINK = re.compile(r".{12}(.{4}).(.{3}).(.)( *-?\d+)(.).{15}(.{4}).(.{3}).(.)( *-?\d+)(.?)")
 """Columns 13 to 27 and 43 to 57 of LINK: atom, residue, chain, number and insertion code of both ends."""
 
+_SERIAL = re.compile(r"ATOM *\d{6,7} ")
+"""A record whose serial number begins in column 5 or 6, as programs write it beyond 99999."""
+
+_LOOSE = re.compile(r"\s*(ATOM|HETATM)\s", re.IGNORECASE)
+"""How a record of an atom begins that is not in its columns, such as `atom` or one with tabs."""
+
 
 def read_pdb(text: str, path: str) -> Entry:
     """Reads the text of a PDB file.
@@ -32,7 +38,7 @@ def read_pdb(text: str, path: str) -> Entry:
     titles: list[str] = []
     remarks: dict[int, list[str]] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        record = line[:6].rstrip()
+        record = "ATOM" if _SERIAL.match(line) else line[:6].rstrip()
         if record in ("ATOM", "HETATM"):
             residue, atom = _atom(line, f"{path}:{number}")
             here = entry.models.setdefault(model, [])
@@ -72,6 +78,8 @@ def read_pdb(text: str, path: str) -> Entry:
         elif record == "LINK" and (match := _LINK.match(line)):
             one, other = ([part.strip() for part in match.groups()[start : start + 5]] for start in (0, 5))
             entry.add(Link(((one[2], int(one[3]), one[4]), (other[2], int(other[3]), other[4])), (one[1], other[1]), (one[0], other[0]), _is_across(line)))
+        elif _LOOSE.match(line) and len(line.split()) >= 8:
+            raise Refused(f"{path}:{number}: the record of an atom is not in the columns of the format: {line.strip()[:60]!r}", "write the file anew with a program that keeps them, names of records in capitals")
     entry.title = " ".join(titles).strip()
     entry.is_predicted |= "PREDICTION" in entry.title.upper()
     entry.missing = _missing(remarks.get(465, []))
