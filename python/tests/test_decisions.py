@@ -153,6 +153,7 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     ),
     "alternates": (_first_altloc, {}, r"SER 7 of chain A: B of A \(0.30\), B \(0.70\)"),
     "two residues in one place": (_mixture, {}, r"chain A \(8 residues\)\n7 of chain A is SER, ALA in the crystal: ALA is taken"),
+    "two residues in one place, the other one asked for": (_mixture, {"altloc": "A"}, r"chain A \(8 residues\)\n7 of chain A is SER, ALA in the crystal: SER is taken"),
     "two residues in one place with atoms in common": (_shared, {}, r"chain A \(8 residues\)\n7 of chain A is SER, ALA in the crystal: ALA is taken(.|\n)*no heavy atom of the protein is missing"),
     "an atom twice at its place": (lambda t: _repeated(t, 0.0, ("1.00", "1.00")), {}, "1 residue has atoms more than once at the same place, which are taken once: SER 7 of chain A"),
     "alternates without marks": (
@@ -190,6 +191,7 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
         r"HOH, 1 molecule \(302 of chain A\): left out, as asked\n(.*\n)*1 molecule of water of the crystal is kept",
     ),
     "one molecule of water": (lambda t: t + hetero("HOH", "O", "O", (-3.5, 0.0, 0.0)), {}, "1 molecule of water of the crystal is kept"),
+    "water of Desmond": (lambda t: t + hetero("T3P", "O", "O", (-3.5, 0.0, 0.0)), {}, "1 molecule of water of the crystal is kept"),
     "water of a model with an extra point, and at two places": (
         lambda t: t + hetero("OPC", "O", "O", (-3.5, 0.0, 0.0)) + hetero("OPC", "EPW", "", (-3.4, 0.0, 0.0)) + "".join(hetero("WAT", "O", "O", (-3.5, 3.5, z), 201).replace(" O    WAT", f" O   {m}WAT") for z, m in ((0.0, "A"), (1.0, "B"))),
         {},

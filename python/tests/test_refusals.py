@@ -119,6 +119,7 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "broken off in a line": (lambda t: t[: len(t) - 50], r"protein\.pdb:\d+: the record ATOM ends before its coordinates|ends before its coordinates", "."),
     "DNA alone": (lambda t: "".join(hetero("DA", "P", "P", (6.0 * k, 0, 0), k, "C") for k in range(1, 4)), "there is no protein: 3 DNA", "amino acids"),
     "metal": (lambda t: t + hetero("ZN", "ZN", "ZN", FAR), "ZN 200 of chain A: a metal", "--drop ZN"),
+    "water that is called otherwise": (lambda t: t + hetero("XYW", "O", "O", FAR), "XYW 200 of chain A: an oxygen by itself, such as water that is called otherwise\n", "^--drop XYW leaves it out; if it is water, call it HOH$"),
     "two metals": (_two_metals, "ZN 200 of chain A, 201 of chain A: a metal or an ion, held by HIS 6 of chain A, SER 5 of chain A\n", "--drop ZN"),
     "glycan": (_glycan, "NAG 300 of chain A: a sugar of a glycan at SER 5 of chain A", "--drop NAG"),
     "DNA": (lambda t: t + hetero("DA", "P", "P", FAR, 1, "B"), "DA 1 of chain B: DNA", "^--chains A takes the protein alone, --drop DA leaves the nucleic acid out$"),
@@ -130,7 +131,7 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "amides of CHARMM": (lambda t: _charmm_amide(t, "NT", "CAT"), "GLY 8 of chain A has atoms that GLY does not have: NT, CAT", "behind it, named NME, in which NT is N and CAT is C$"),
     "amide of CHARMM": (lambda t: _charmm_amide(t, "NT"), "GLY 8 of chain A has atoms that GLY does not have: NT\n", "behind it, named NH2, in which NT is N$"),
     "lipid": (lambda t: t + _carbons("PCW", 30), "PCW 300 of chain A: a lipid, a detergent or a part of one", "--drop PCW leaves it out; the box here is one of water: .* taken with --from"),
-    "membrane of OPM": (lambda t: t + hetero("DUM", "N", "N", FAR) + hetero("DUM", "O", "O", (60.0, 60.0, 30.0), 201), r"DUM 200 of chain A, 201 of chain A: marks of the faces of a membrane \(OPM\)", "--drop DUM leaves them out"),
+    "membrane of OPM": (lambda t: t + hetero("DUM", "O", "O", FAR) + hetero("DUM", "N", "N", (60.0, 60.0, 30.0), 201), r"DUM 200 of chain A, 201 of chain A: marks of the faces of a membrane \(OPM\)", "--drop DUM leaves them out"),
     "a ligand whose atoms have one name": (lambda t: t + "".join(hetero("LIG", e, e, (60.0 + 1.4 * k, 60, 60), 1, "B") for k, e in enumerate("CCCO")), "LIG 1 of chain B: a ligand of 4 heavy atoms", "^--drop LIG leaves it out$"),
     "a modified amino acid with an atom twice": (lambda t: renamed("".join(r + (f"{r[:30]}{float(r[30:38]) + 0.7:8.3f}{r[38:]}" if r[12:16] == " CB " and int(r[22:26]) == 5 else "") for r in t.splitlines(True)), 5, "QQQ"), "atom CB of QQQ 5 of chain A is there twice", "alternate"),
     "a ligand that is called as water": (

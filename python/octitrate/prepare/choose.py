@@ -151,11 +151,12 @@ def _is_hydrogen(residue: Residue, atom: Atom) -> bool:
 
 def one_place(residues: list[Residue], options: Options, report: Report) -> list[Residue]:
     """One place for every atom, and one name for every residue: of alternates those of higher occupancy, the same for all atoms of a residue."""
-    residues = _one_name(residues, report)
+    there = _marks(residues)
+    residues = _one_name(residues, options.altloc, report)
     _mark_repeats(residues, report)
-    there = sorted({atom.altloc for residue in residues for atom in residue.atoms if atom.altloc})
+    there |= _marks(residues)
     if options.altloc is not None and options.altloc not in there:
-        raise Refused(f"--altloc {options.altloc}: no atom has such an alternate place", f"there are: {', '.join(there) or 'none'}")
+        raise Refused(f"--altloc {options.altloc}: no atom has such an alternate place", f"there are: {', '.join(sorted(there)) or 'none'}")
     chosen = []
     for residue, together in [(residue, run) for run in _runs(residues) for residue in run]:
         mean = _means([residue])
@@ -184,6 +185,11 @@ def one_place(residues: list[Residue], options: Options, report: Report) -> list
     elif empty:
         report.note(f"atoms that the file places without having seen them (occupancy 0) are taken as they are: {listed(empty)}")
     return residues
+
+
+def _marks(residues: list[Residue]) -> set[str]:
+    """The marks of alternates that atoms have."""
+    return {atom.altloc for residue in residues for atom in residue.atoms} - {""}
 
 
 def _runs(residues: list[Residue]) -> list[list[Residue]]:
@@ -265,8 +271,8 @@ def _is_prepared(residue: Residue) -> bool:
     return n is not None and alpha is not None and carbon is not None and distance(n.position, alpha.position) < BONDED and distance(alpha.position, carbon.position) < BONDED
 
 
-def _one_name(residues: list[Residue], report: Report) -> list[Residue]:
-    """Of residues that share a number (a mixture in the crystal) the one of higher occupancy; a number that comes again elsewhere is refused."""
+def _one_name(residues: list[Residue], altloc: str | None, report: Report) -> list[Residue]:
+    """Of residues that share a number (a mixture in the crystal) the one with the alternates that are asked for, or of higher occupancy; a number that comes again elsewhere is refused."""
     by_place: dict[tuple[str, int, str, bool], list[Residue]] = defaultdict(list)
     for residue in residues:
         by_place[(residue.chain, residue.number, residue.insertion, residue.name == "HOH")].append(residue)
@@ -283,7 +289,7 @@ def _one_name(residues: list[Residue], report: Report) -> list[Residue]:
                 f"{same[0]} is there twice ({listed([residue.name for residue in same])}): two chains or two copies have the same name",
                 "give every chain a name of its own (column 22), or leave the copy out of the file",
             )
-        best = max(same, key=_occupancy)
+        best = max(same, key=lambda residue: (altloc is not None and altloc in _marks([residue]), _occupancy(residue)))
         dropped |= {id(residue) for residue in same if residue is not best}
         known = (*(names.heavy_atoms(best.name) or ()), "OXT")
         best.atoms = [atom for atom in shared if atom.name in known and not best.has(atom.name)] + best.atoms

@@ -207,17 +207,20 @@ def _refusal(
         elif name == "NH2":
             lines.append(f"NH2 {places}: the amide at the end of a chain")
             helps.append("--drop NH2 leaves the end as a carboxyl group, --drop NH2 --ends capped takes methylamide (NME) in its place and caps all ends")
+        elif name == names.MARKS:
+            lines.append(f"{name} {places}: marks of the faces of a membrane (OPM)")
+            helps += [f"--drop {name} leaves them out", MEMBRANE]
         elif name not in METALS and len(first.atoms) == 1 and first.atoms[0].element.capitalize() not in ELEMENTS:
             lines.append(f"{name} {places}: a single particle of no element, such as a bead of a coarse-grained model")
             helps.append(f"--drop {name} leaves it out")
+        elif name not in METALS and [atom.element for atom in first.atoms] == ["O"]:
+            lines.append(f"{name} {places}: an oxygen by itself, such as water that is called otherwise")
+            helps.append(f"--drop {name} leaves it out; if it is water, call it HOH")
         elif name in METALS or (len(first.atoms) == 1 and first.atoms[0].element not in ("C", "N")):
             held = listed(list(dict.fromkeys(line for one in group for line in _neighbours(one, protein, COORDINATION))), 12)
             known = knows_ion(name)
             (spheres if known else lines).append(f"{name} {places}: a metal or an ion" + (f", held by {held}" if held else ""))
             helps.append(f"--drop {name} leaves it out" + (f", --keep {name} takes the charged sphere of the force field" if known else ""))
-        elif name == names.MARKS:
-            lines.append(f"{name} {places}: marks of the faces of a membrane (OPM)")
-            helps += [f"--drop {name} leaves them out", MEMBRANE]
         elif name in names.LIPIDS | names.LIPIDS_OF_PDB and not METALLIC & {atom.element for atom in first.atoms}:
             lines.append(f"{name} {places}: a lipid, a detergent or a part of one")
             helps += [f"--drop {name} leaves it out", MEMBRANE]

@@ -69,7 +69,7 @@ def known_as(name: str) -> str:
 ATOM_SAME = {"OT1": "O", "OT": "O", "O1": "O", "OC1": "O", "OT2": "OXT", "O2": "OXT", "OC2": "OXT"}
 """Other names of atoms at ends of chains, of CHARMM and GROMACS."""
 
-WATER = {"HOH", "WAT", "SOL", "TIP3", "TIP", "TP3", "H2O", "DOD", "D3O", "OPC", "SPC", "TIP4", "T4P", "TP4", "TIP5", "T5P", "TP5"}
+WATER = {"HOH", "WAT", "SOL", "TIP3", "TIP", "TP3", "H2O", "DOD", "D3O", "OPC", "SPC", "T3P", "TIP4", "T4P", "TP4", "TIP5", "T5P", "TP5"}
 
 ION_SAME = {"NA+": "NA", "CL-": "CL", "K+": "K", "CAL": "CA", "ZN2": "ZN"}
 """Ions as AMBER and CHARMM call them."""
