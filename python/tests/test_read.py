@@ -11,8 +11,11 @@ import pytest
 from conftest import Write, peptide_text
 
 from octitrate.errors import Refused
+from octitrate.prepare import choose
+from octitrate.prepare.options import Options
 from octitrate.prepare.read import read
 from octitrate.prepare.read_pdb import guessed_element, read_pdb
+from octitrate.prepare.report import Report
 
 LINE = "ATOM     10  CG AGLU A  52A     11.111  22.222 -33.333  0.60 10.00           C\n"
 
@@ -185,6 +188,25 @@ def test_sequences_of_mmcif_files_of_other_programs_are_those_of_their_entities(
     entry = read(path)
     assert entry.sequences == {"H": ["MET", "GLY", "ALA"]}
     assert entry.units == [{"H": 1}]
+
+
+def test_copies_in_the_file_of_an_assembly_have_the_sequence_of_their_entity(tmp_path: Path, report: Report) -> None:
+    """Programs that make the copies (A-2) may leave the table with the sequences of the entry as it was: ends of the copies whose residues before were not seen were charged, and
+    those of the first chain capped."""
+    path = tmp_path / "x-assembly1.cif"
+    path.write_text(
+        "data_x\nloop_\n_entity_poly_seq.entity_id\n_entity_poly_seq.num\n_entity_poly_seq.mon_id\n1 1 MET\n1 2 GLY\n1 3 ALA\n"
+        "loop_\n_pdbx_poly_seq_scheme.asym_id\n_pdbx_poly_seq_scheme.mon_id\n_pdbx_poly_seq_scheme.pdb_strand_id\nA MET H\nA GLY H\nA ALA H\n"
+        "loop_\n_pdbx_struct_assembly_gen.assembly_id\n_pdbx_struct_assembly_gen.oper_expression\n_pdbx_struct_assembly_gen.asym_id_list\n1 1,2 A\n"
+        + "loop_\n"
+        + "".join(f"_atom_site.{column}\n" for column in COLUMNS.split())
+        + "".join(SITE.format(n=n, name=name) for n, name in ((2, "GLY"), (3, "ALA")))
+        + "".join(SITE.format(n=n, name=name).replace(" A ", " A-2 ").replace(" H ", " H-2 ") for n, name in ((2, "GLY"), (3, "ALA")))
+    )
+    entry = read(path)
+    assert entry.sequences == {"H": ["MET", "GLY", "ALA"], "H-2": ["MET", "GLY", "ALA"]}
+    with pytest.raises(Refused, match=r"chains H, H-2 have the same sequence \(2 residues\), and the file does not say whether they belong together"):
+        choose.chains(entry, entry.models[1], Options(input=path), report)
 
 
 @pytest.mark.parametrize("order", [("SER", "SER", "THR", "THR"), ("SER", "THR", "SER", "THR")], ids=["one after another", "row by row"])

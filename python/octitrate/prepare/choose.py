@@ -373,7 +373,7 @@ def _wanted(entry: Entry, proteins: dict[str, list[str]], options: Options, repo
         together = any(set(group) <= set(unit) for unit in entry.units)
         if not together:
             why = "the file does not say whether they belong together"
-            if entry.units:
+            if set(group) <= set().union(*entry.units):
                 why = "the file has them in " + str(len(entry.units)) + " biological units: " + "; ".join(", ".join(unit) for unit in entry.units)
             first = next((unit for unit in entry.units if group[0] in unit), [group[0]])
             first = [chain for chain in first if chain in proteins]

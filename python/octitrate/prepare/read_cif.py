@@ -36,8 +36,8 @@ def read_cif(text: str, path: str) -> Entry:
     entry.is_predicted = any(_table(block, name) for name in ("ma_qa_metric", "ma_model_list"))
     for row in _table(block, "pdbx_poly_seq_scheme"):
         entry.sequences.setdefault(row.get("pdb_strand_id", ""), []).append(row.get("mon_id", ""))
-    if not entry.sequences:  # a table of the PDB, which other programs leave out
-        entry.sequences = {chain: polymers[entity] for chain, entity in asyms.values() if entity in polymers}
+    # A table of the PDB, which other programs leave out, and which may lack the copies of an assembly.
+    entry.sequences = {chain: polymers[entity] for chain, entity in asyms.values() if entity in polymers} | entry.sequences
     for row in _table(block, "pdbx_unobs_or_zero_occ_residues"):
         # names and numbers of the author may be left out, and no atom tells them here
         if row.get("polymer_flag") == "Y" and row.get("occupancy_flag", "1") == "1" and row.get("auth_asym_id") and row.get("auth_seq_id"):
