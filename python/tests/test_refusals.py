@@ -227,6 +227,11 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
         r"protein\.pdb: ALAB is ALA of a chain whose name has two letters \(BA\), it seems, in columns 21 and 22\n",
         "^give every chain a name of one letter ",
     ),
+    "a chain that goes on under another name": (
+        lambda t: "".join(row[:21] + "B" + row[22:] if int(row[22:26]) > 3 else row for row in t.splitlines(True)),
+        r"C of GLY 3 of chain A and N of LYS 4 of chain B are 1\.3\d Å apart",
+        "^if one chain goes on under another name, give both parts one name ",
+    ),
     "strange atom": (lambda t: t.replace(" OG ", " QG "), "SER 5 of chain A has atoms that SER does not have: QG", "own name"),
     "no backbone": (
         lambda t: "".join(r for r in t.splitlines(keepends=True) if (int(r[22:26]), r[12:16].strip()) != (4, "C")),

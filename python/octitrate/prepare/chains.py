@@ -418,9 +418,11 @@ def unlike_bonds(found: list[Segment], pairs: list[tuple[Residue, Residue]]) -> 
                                     continue
                                 behind = [f"{one} of {of}" for one, of in ((name, other), (atom.name, residue)) if one not in ("N", "CA", "C")]
                                 built = f": {' or '.join(behind)} may be taken out of the file with what hangs on it, and is built anew" if behind else ""
+                                goes_on = {name, atom.name} == {"C", "N"} and other.chain != residue.chain
+                                way = "if one chain goes on under another name, give both parts one name (column 22 of the file); " if goes_on else ""
                                 raise Refused(
                                     f"{name} of {other} and {atom.name} of {residue} are {10 * length:.2f} Å apart: a bond that is not known, or a clash",
-                                    f"cyclic and cross-linked chains are not prepared; if it is a clash, repair the structure first{built}",
+                                    f"{way}cyclic and cross-linked chains are not prepared; if it is a clash, repair the structure first{built}",
                                 )
                 cells.setdefault((home[0], home[1], home[2]), []).append((residue, atom.name, atom.position))
 
