@@ -79,6 +79,17 @@ def test_more_chains_than_letters_have_names_of_two(tmp_path: Path, report: Repo
     assert (len(found), found[0], found[61:]) == (64, "A", ["9", "AA", "AB"])
 
 
+def test_what_chains_with_long_names_are_called_in_the_pdb_file_is_said(structure: Write, report: Report, bare: None) -> None:
+    """Sites are asked for by the names of the file, and protein.pdb has other ones."""
+    pieces = [(segment, moved(peptide_text("ALA", "GLU", "GLY"), " ", x)) for segment, x in (("PROA", 0.0), ("PROB", 20.0))]
+    options = structure("".join(f"{row[:66]:<72}{segment}\n" for segment, text in pieces for row in text.splitlines()))
+    options.chains = ["all"]
+    folder, _, _ = written(options, report)
+    assert "a PDB file has room for one letter: in protein.pdb PROA is A, PROB is B" in notes(report)
+    assert {row[21] for row in (folder / "protein.pdb").read_text().splitlines() if row.startswith(("ATOM", "HETATM"))} == {"A", "B"}
+    assert "in protein.pdb PROA is A, PROB is B" in (folder / "prepare.md").read_text()
+
+
 CODED = ("ALA", "GLU", "GLU", "GLU", "HIS", "GLY")
 IN_FILE = ("   1 ", "   2 ", "   2A", "   3 ", "   4 ", "   5 ")
 

@@ -20,7 +20,7 @@ from ..entries import KINDS, forms
 from ..errors import named
 from ..force_fields import FORCE_FIELDS
 from ..residues import TitratableForceField
-from ..words import counted
+from ..words import counted, listed
 from . import build, called, chains, chirality, choose, coarse, confidence, flips, loops, molecules, mutate, numbers, order, predict, sites, solvate, structure, units
 from .folder import MARKER, Folder, digest
 from .job import Titration, heated, job, length, offsets
@@ -92,6 +92,9 @@ def prepare(options: Options, report: Report) -> Path:
             report.note(f"{choice.label} stands beside {named(beside[1])}, whose charges its correction does not know: {beside[0]:+.1f} kJ/mol in the job (offset)")
     numbers.number_anew(solvated.model.topology, len(found), report)
     in_topology(choices, solvated.model.topology)
+    if others := [f"{name} is {letter}" for name, letter in structure.letters(solvated.model.topology).items() if name != letter]:
+        report.step("Names of chains")
+        report.note(f"a PDB file has room for one letter: in protein.pdb {listed(others)}")
     report.step("Cost")
     report.note(cost(len(model.positions), len(ph) * options.starts, options.duration, FORCE_FIELDS[options.force_field].cutoffs.cutoff, until=options.until is not None))
     entries = ff.entries(solvated.model.topology)

@@ -42,18 +42,27 @@ def box(model: Model) -> list[float]:
     return [float(v) for v in edges + (rest if any(abs(v) > 1e-9 for v in rest) else [])]
 
 
+def _solute(topology: Any) -> list[Any]:
+    """The chains with anything but water and salt."""
+    return [chain for chain in topology.chains() if any(residue.name not in ("HOH", "NA", "CL") for residue in chain.residues())]
+
+
+def letters(topology: Any) -> dict[str, str]:
+    """What each chain is called in a PDB file, by its name."""
+    names = list(dict.fromkeys(chain.id for chain in _solute(topology)))
+    free = (letter for letter in CHAINS if letter not in names)
+    return {name: name if len(name) == 1 else next(free, "A") for name in names}
+
+
 def pdb(model: Model) -> str:
     """The protein and what was kept with it as PDB, without the water around it; residues have their names of the PDB. Chains whose names are longer than the
     one letter that there is room for have letters that no other has, while there are some."""
-    chosen = [chain for chain in model.topology.chains() if any(residue.name not in ("HOH", "NA", "CL") for residue in chain.residues())]
     part = app.Topology()
     rows = []
     copies: dict[Any, Any] = {}
-    taken = {chain.id for chain in chosen}
-    free = (letter for letter in CHAINS if letter not in taken)
-    letters = {name: name if len(name) == 1 else next(free, "A") for name in dict.fromkeys(chain.id for chain in chosen)}
-    for chain in chosen:
-        new = part.addChain(letters[chain.id])
+    called = letters(model.topology)
+    for chain in _solute(model.topology):
+        new = part.addChain(called[chain.id])
         for residue in chain.residues():
             added = part.addResidue(known_as(residue.name), new, residue.id)  # columns have room for the names of the PDB
             for atom in residue.atoms():
