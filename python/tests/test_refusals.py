@@ -420,3 +420,12 @@ def test_bonds_that_are_named_and_not_there_are_passed_over(link: Link, warning:
     named_bonds(Entry("x.pdb", "PDB", {}, links=[link]), [Segment("A", pair)], report)
     said = report.warnings()
     assert len(said) == bool(warning) and warning in "".join(said)
+
+
+@pytest.mark.parametrize(("apart", "warned"), [(0.133, False), (0.7, True)])
+def test_a_ring_that_the_file_names_and_does_not_close_is_warned_of(apart: float, warned: bool, report: Report) -> None:
+    """A cyclic peptide got charged ends without a word."""
+    pair = [Residue(name="ALA", chain="A", number=number, insertion="", atoms=[Atom(atom, "", 1.0, (0.0, 0.0, x), atom)]) for number, atom, x in ((1, "N", 0.0), (9, "C", apart))]
+    link = Link((("A", 1, ""), ("A", 9, "")), ("ALA", "ALA"), ("N", "C"))
+    named_bonds(Entry("x.pdb", "PDB", {}, links=[link]), [Segment("A", pair)], report)
+    assert report.warnings() == ["the file names a bond between N of ALA 1 of chain A and C of ALA 9 of chain A, which are 7.0 Å apart: none is built"] * warned

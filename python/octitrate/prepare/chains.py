@@ -429,13 +429,13 @@ def unlike_bonds(found: list[Segment], pairs: list[tuple[Residue, Residue]]) -> 
 
 def named_bonds(entry: Entry, found: list[Segment], report: Report) -> None:
     """Refuses bonds between amino acids that the file names and no peptide has. `found`: the segments that are prepared. Those to amino acids that are mutated or left out
-    are passed over, and so are peptide bonds, which distances tell."""
+    are passed over, and so are peptide bonds, which distances tell, but for those of atoms that are too far apart, such as of a ring that the file does not close."""
     inside = {residue.key: residue for segment in found for residue in segment.residues}
     for link in entry.links:
         if link.is_across:
             _warn_of_copy(link, inside, report)
             continue
-        if not set(link.ends) <= inside.keys() or set(link.atoms) == {"C", "N"}:
+        if not set(link.ends) <= inside.keys():
             continue
         one, other = (inside[end] for end in link.ends)
         names_of_atoms = [names.ATOM_SAME.get(name.upper(), name.upper()) for name in link.atoms]
@@ -443,6 +443,8 @@ def named_bonds(entry: Entry, found: list[Segment], report: Report) -> None:
             continue
         a, b = one.atom(names_of_atoms[0]), other.atom(names_of_atoms[1])
         length = None if a is None or b is None else distance(a.position, b.position)
+        if set(link.atoms) == {"C", "N"} and (length is None or length < NAMED_BOND):
+            continue
         what = f"the file names a bond between {names_of_atoms[0]} of {one} and {names_of_atoms[1]} of {other}"
         if length is not None and length >= NAMED_BOND:
             report.warn(f"{what}, which are {10 * length:.1f} Å apart: none is built")
