@@ -16,7 +16,7 @@ from octitrate.errors import Refused
 from octitrate.peptide import peptide
 from octitrate.prepare import called, chains, mutate, predict
 from octitrate.prepare.build import Model
-from octitrate.prepare.entry import Atom, Entry, Residue
+from octitrate.prepare.entry import Atom, Entry, Missing, Residue
 from octitrate.prepare.job import site_names
 from octitrate.prepare.options import Options
 from octitrate.prepare.read import read
@@ -278,6 +278,31 @@ def test_residues_of_a_gap_are_those_of_the_sequence_if_its_numbers_fit(sequence
     entry = Entry("x.pdb", "PDB", {1: seen}, sequences={"A": sequence.split()})
     between = chains._between(entry, seen, seen[2], seen[3], [])
     assert [(one.name, one.number) for one in between] == [(name, 14) for name in expected]
+
+
+@pytest.mark.parametrize(
+    ("sequence", "listed", "expected"),
+    [
+        ("MET ALA GLU GLY LYS SER HIS", ["MET 10"], ["MET 10", "LYS 14", "HIS 16"]),
+        ("MET ALA GLU GLY LYS SER HIS", [], []),  # ends and gaps of a file without a list have ways of their own
+        ("MET ALA GLU GLY LYS SER NH2", ["MET 10"], ["MET 10", "LYS 14"]),
+        ("MET ALA GLU GLY LYS ASP HIS", ["MET 10"], ["MET 10"]),  # the sequence does not fit what was seen
+        ("MET ALA GLU GLY LYS SER HIS", ["MET 9"], ["MET 9"]),  # nor what the list says
+    ],
+)
+def test_residues_that_were_cut_from_a_file_with_a_list_are_told_by_its_sequence(sequence: str, listed: list[str], expected: list[str]) -> None:
+    """An end that was cut by hand was charged where the file lists residues of the other end, and a gap had no residues to build."""
+    seen = [Residue(name, "A", number, "") for number, name in ((11, "ALA"), (12, "GLU"), (13, "GLY"), (15, "SER"))]
+    absent = [Missing(name, "A", int(number), "") for name, number in map(str.split, listed)]
+    entry = Entry("x.pdb", "PDB", {1: seen}, sequences={"A": sequence.split()}, missing=absent)
+    assert [f"{one.name} {one.number}" for one in chains._unseen(entry, "A", seen)] == expected
+
+
+def test_an_end_that_was_cut_is_capped_whatever_the_file_lists_of_the_other(report: Report) -> None:
+    text = f"REMARK 465   M RES C SSSEQI\nREMARK 465     MET A     0\nSEQRES   1 A    {len(CHAIN) + 1}  MET {' '.join(CHAIN)}\n" + without(peptide_text(*CHAIN), len(CHAIN))
+    entry = read_pdb(text, "x.pdb")
+    segment = chains.segments(entry, entry.models[1], Options(input=Path("x.pdb")), report)[0]
+    assert (segment.capped_start, segment.capped_end) == (True, True)
 
 
 def test_chains_with_long_names_are_apart_in_the_pdb_file() -> None:

@@ -122,7 +122,7 @@ def _count_as_missing(residue: Residue, entry: Entry, chain: list[Residue]) -> N
 def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Options, report: Report) -> list[Segment]:
     now = Segment(chain, [residues[0]])
     found = [now]
-    missing = [m for m in entry.missing if m.chain == chain]
+    missing = _unseen(entry, chain, residues)
     for place, (before, after) in enumerate(zip(residues, residues[1:]), 1):
         if bonded(before, after):
             if before.atom("OXT") is not None:
@@ -194,6 +194,18 @@ def bonded(before: Residue, after: Residue) -> bool:
     """Whether a peptide bond leads from one residue to the next."""
     carbon, nitrogen = before.atom("C"), after.atom("N")
     return carbon is not None and nitrogen is not None and distance(carbon.position, nitrogen.position) < PEPTIDE
+
+
+def _unseen(entry: Entry, chain: str, residues: list[Residue]) -> list[Missing]:
+    """What the file lists of a chain without having seen it, with what it neither lists nor has, such as residues that were cut from it: the sequence tells, if its numbers
+    fit all others. Empty where there is no list."""
+    found = [m for m in entry.missing if m.chain == chain]
+    numbered = _numbered(entry.sequences.get(chain, []), residues) if found else {}
+    if any(m.insertion or numbered.get(m.number) != _in_sequence(m.name) for m in found):
+        return found
+    known = {m.number for m in found} | {residue.number for residue in residues}
+    cut = [Missing(name, chain, number, "") for number, name in numbered.items() if number not in known and name not in ("NH2", *names.CAPS)]
+    return sorted(found + cut, key=lambda m: m.number)
 
 
 def _between(entry: Entry, residues: list[Residue], before: Residue, after: Residue, missing: list[Missing]) -> list[Missing]:
