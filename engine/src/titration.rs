@@ -68,7 +68,7 @@ pub struct Sites {
     /// The pH of the job.
     ph: Option<f64>,
     temperature: f64,
-    facts: Option<String>,
+    facts: Vec<(&'static str, String)>,
     warnings: Vec<String>,
     /// Groups that the library knows and that do not titrate.
     untitrated: Vec<Untitrated>,

@@ -51,6 +51,9 @@ pub(super) struct Demand {
     pub start: f64,
 }
 
+/// What the log calls λ of the buffer at the start: by itself, because titrations with other pH values do not differ in the buffer.
+const AT_THE_START: &str = "buffer at the start";
+
 /// A buffer with what was decided about it.
 #[derive(Debug)]
 pub(super) struct ChargeBuffer {
@@ -60,8 +63,8 @@ pub(super) struct ChargeBuffer {
     pub lambda: f64,
     /// Whether it follows the sites; it then moves if they do.
     pub neutral: bool,
-    /// In words, for the log.
-    pub facts: String,
+    /// In words, for the log, each with its name there.
+    pub facts: Vec<(&'static str, String)>,
     pub warnings: Vec<String>,
 }
 
@@ -137,7 +140,11 @@ pub(super) fn choose(
         None => 0.5,
     };
     restrain(topology, &placed.residues, settings.restrain.get());
-    let (facts, mut warnings) = describe(settings, residue, &demand, &placed, lambda, neutral);
+    let (words, mut warnings) = describe(settings, residue, &demand, &placed, neutral);
+    let mut facts = vec![("charge buffer", words)];
+    if neutral {
+        facts.push((AT_THE_START, at_the_start(lambda, config.titration.as_ref().and_then(|titration| titration.ph))));
+    }
     let charge = topology.net_charge();
     if neutral && !is_multiple(charge, topology.whole_charge()) {
         warnings.push(format!(
@@ -207,12 +214,17 @@ fn restrain(topology: &mut Topology, residues: &[u32], stiffness: f64) {
     }
 }
 
+/// Which λ of the buffer makes the box neutral, in words. Sites begin as a run at its pH does: another run of a titration has another one.
+fn at_the_start(lambda: f64, ph: Option<f64>) -> String {
+    let of_run = ph.map_or(String::new(), |ph| format!(" in the run at pH {ph}"));
+    format!("λ = {lambda:.4} makes the box neutral{of_run}")
+}
+
 fn describe(
     settings: &config::ChargeBuffer,
     residue: &str,
     demand: &Demand,
     placed: &Placement,
-    lambda: f64,
     neutral: bool,
 ) -> (String, Vec<String>) {
     let (count, wanted) = (placed.residues.len(), settings.distance.get());
@@ -229,9 +241,7 @@ fn describe(
         facts.push_str(&format!(", at least {:.2} nm from the solute and each other", placed.distance));
     }
     if neutral {
-        facts.push_str(&format!(
-            "; the charge of everything else goes from {low:+.2} to {high:+.2} e, at the start λ = {lambda:.4} makes the box neutral"
-        ));
+        facts.push_str(&format!("; the charge of everything else goes from {low:+.2} to {high:+.2} e"));
     }
     let mut warnings = Vec::new();
     if placed.distance < NEAR_ENOUGH * wanted {
@@ -299,7 +309,7 @@ mod tests {
         let demand = Demand { sites: 1, range: [-1.0, 0.0], start: 0.0 };
         let said = |distance: f64| {
             let placed = Placement { residues: vec![4, 7, 9], distance };
-            describe(&settings, "SOL", &demand, &placed, 0.5, false)
+            describe(&settings, "SOL", &demand, &placed, false)
         };
         let (facts, warnings) = said(1.4);
         assert!(facts.contains("at least 1.40 nm from the solute and each other") && warnings.is_empty(), "{facts}");
@@ -322,6 +332,13 @@ mod tests {
         assert_eq!(count(&auto, &Demand { range: [-1.0, 1.0], ..demand }, 0.5), (5, 3));
         let asked = config::ChargeBuffer { molecules: Molecules::Number(4), ..auto };
         assert_eq!(count(&asked, &demand, 0.5), (4, 6));
+    }
+
+    /// `octitrate check` of a titration shows that of its first pH, which is not that of the others.
+    #[test]
+    fn lambda_at_the_start_is_that_of_a_ph() {
+        assert_eq!(at_the_start(0.75, Some(2.5)), "λ = 0.7500 makes the box neutral in the run at pH 2.5");
+        assert_eq!(at_the_start(0.5, None), "λ = 0.5000 makes the box neutral");
     }
 
     /// Water is called by the name that it has in the system; the name in the job comes first.

@@ -34,7 +34,7 @@ pub(super) struct Gathered {
     /// What the job adds to corrections, in words.
     pub offsets: Vec<String>,
     /// The buffer in words.
-    pub facts: Option<String>,
+    pub facts: Vec<(&'static str, String)>,
     pub warnings: Vec<String>,
 }
 
@@ -133,7 +133,7 @@ impl Gathered {
         self.weights.push(vec![1.0 - lambda, lambda]);
         self.sites.push(site);
         self.warnings.extend(warnings);
-        self.facts = Some(facts);
+        self.facts = facts;
         Ok(())
     }
 

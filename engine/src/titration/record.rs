@@ -18,7 +18,7 @@ const LISTED: usize = 12;
 impl Sites {
     /// What the log says of the buffer, and of the groups that are not asked for.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
-        let buffer = self.facts.iter().map(|words| ("charge buffer", words.clone()));
+        let buffer = self.facts.iter().cloned();
         let others = (!self.all_are_wanted && !self.untitrated.is_empty()).then(|| {
             let could = self.untitrated.iter().filter(|one| one.reason.is_none()).count();
             let (count, labels) = (self.untitrated.len(), self.labels());
