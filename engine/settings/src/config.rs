@@ -34,7 +34,7 @@ pub mod van_der_waals;
 pub use auto_or::AutoOr;
 pub use barostat::Barostat;
 pub use calibrate::{Calibrate, Degree};
-pub use dynamics::{Constraints, Dynamics, Velocities};
+pub use dynamics::{Constraints, Dynamics, Velocities, time_of};
 pub use electrostatics::{Boundary, Depth, Electrostatics, Precision};
 pub use minimise::Minimise;
 pub use neighbour_list::NeighbourList;

@@ -209,7 +209,7 @@ impl Grows for TitrationPlan {
         let known: Vec<Option<Begun>> =
             runs.iter().map(|child| Begun::read(child.config.folder())).collect::<Result<_>>()?;
         let known: Vec<bool> =
-            known.into_iter().map(|begun| begun.is_some_and(|begun| begun.time == new.time)).collect();
+            known.into_iter().map(|begun| begun.is_some_and(|begun| (begun.time - new.time).abs() < 1e-6)).collect();
         if known.iter().all(|known| *known) {
             return Ok(true);
         }

@@ -14,7 +14,7 @@ pub use added::{Added, Grows};
 pub use look::Look;
 
 use crate::atomic::write_atomic;
-use crate::config::Config;
+use crate::config::{Config, time_of};
 use crate::error::{Error, Result};
 use crate::evaluation::pka::Options;
 use crate::evaluation::runs::Run;
@@ -116,7 +116,7 @@ impl Until {
 
     /// Length of each run (ps) at look `number`.
     pub fn time(&self, number: usize) -> f64 {
-        self.schedule[number] as f64 * self.time_step
+        time_of(self.schedule[number], self.time_step)
     }
 
     /// Options of the evaluation, whose sites have converged if they are within the error asked for.

@@ -86,7 +86,7 @@ impl Default for Dynamics {
 impl Dynamics {
     /// Length of the run (ps).
     pub fn length(&self) -> f64 {
-        self.steps.unwrap_or(0) as f64 * self.time_step.get()
+        time_of(self.steps.unwrap_or(0), self.time_step.get())
     }
 
     /// Number of steps between two removals of the motion of the centre of mass; 0: never.
@@ -141,5 +141,22 @@ impl Dynamics {
         not_negative(key, time)?;
         let length = Time::new((self.length() * 1e9).round() / 1e9);
         require(time.get() < length.get(), key, time, &format!("a time below the length of a run, {length}"))
+    }
+}
+
+/// Time of so many steps (ps) of `time_step` (ps), without the noise of binary fractions: 0.7 and not 0.7000000000000001, which logs would show.
+pub fn time_of(steps: u64, time_step: f64) -> f64 {
+    (steps as f64 * time_step * 1e9).round() / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_as_people_write_them() {
+        assert_eq!(350.0 * 0.002, 0.7000000000000001);
+        assert_eq!([350, 950, 35, 500_000_000].map(|steps| time_of(steps, 0.002)), [0.7, 1.9, 0.07, 1e6]);
+        assert_eq!(time_of(3, 0.0001), 0.0003);
     }
 }

@@ -56,12 +56,11 @@ pub fn run<W: Walker>(
         log.line(&format!("finished before: {last} steps are done"))?;
         return Ok(true);
     }
-    let dt = setup.config.dynamics.time_step.get();
     log.line(&format!(
         "replica exchange: {} walkers at {} pH values, {} ps each, pH swapped every {} ps",
         setup.slots.len(),
         setup.ladders.ph.len(),
-        last as f64 * dt,
+        setup.config.length(),
         setup.interval()
     ))?;
     for slot in setup.slots {

@@ -1,6 +1,6 @@
 //! The runs of a replica exchange, one for each slot of the ladders.
 
-use crate::config::Config;
+use crate::config::{Config, time_of};
 use crate::evaluation::ladders::Ladders;
 use crate::random::{RandomStream, indexed_generator};
 use crate::workflow::children::Child;
@@ -25,7 +25,7 @@ pub struct Setup<'a> {
 impl Setup<'_> {
     /// Time between exchanges (ps).
     pub fn interval(&self) -> f64 {
-        self.every as f64 * self.config.dynamics.time_step.get()
+        time_of(self.every, self.config.dynamics.time_step.get())
     }
 
     /// Whether a pair swaps at an exchange that would cost both together `delta`: that depends on the seed, the exchange and the pair alone.
