@@ -46,7 +46,7 @@ pub trait Stored: Serialize + DeserializeOwned {
     /// whose others `--force` would move aside with it.
     fn anew(folder: &Path) -> String {
         format!(
-            "move {} aside to begin this run anew; --force begins the whole job anew, and moves its folder aside",
+            "move {} aside to begin this run anew; --force does that, and moves all runs aside where it is one of a titration or a calibration",
             folder.display()
         )
     }

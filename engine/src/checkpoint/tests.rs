@@ -253,7 +253,6 @@ fn a_shortened_table_falls_back_on_the_checkpoint_before() {
     let message = load().unwrap_err().to_string();
     assert!(message.contains("energy.csv has 5 bytes, and had 9"), "{message}");
     // One run of many is begun anew without the others.
-    let alone =
-        format!("move {} aside to begin this run anew; --force begins the whole job anew", folder.path().display());
+    let alone = format!("move {} aside to begin this run anew; --force does that", folder.path().display());
     assert!(message.contains(&alone), "{message}");
 }

@@ -3,6 +3,7 @@
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use octitrate::error::{Error, InputError};
 use octitrate::output::screen;
+use std::ffi::OsString;
 use std::fmt;
 use std::io::IsTerminal;
 
@@ -81,19 +82,35 @@ fn spoken_key(key: &str) -> String {
     parts.collect::<String>().trim_start_matches('.').to_string()
 }
 
-/// Whether standard error is a terminal with colours that nobody asked to leave out (no-color.org).
-fn has_colours() -> bool {
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    std::io::stderr().is_terminal() && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+/// Whether a terminal shows colours that nobody asked to leave out (no-color.org), by the `value` of each variable of the environment.
+fn has_colours(value: impl Fn(&str) -> Option<OsString>) -> bool {
+    value("NO_COLOR").is_none_or(|value| value.is_empty()) && value("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// Prints an error to standard error.
 pub fn error(error: &Error) {
-    let theme = if has_colours() { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let coloured = std::io::stderr().is_terminal() && has_colours(|name| std::env::var_os(name));
+    let theme = if coloured { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_wrap_lines(false).with_context_lines(1);
     let mut text = String::new();
     if handler.render_report(&mut text, &Shown::of(error)).is_err() {
         text = error.to_string();
     }
     screen::show(&text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As no-color.org asks: whatever the variable says, but not if it is empty.
+    #[test]
+    fn colours_are_left_out_where_somebody_asked_for_it() {
+        let colours = |variables: &[(&str, &str)]| {
+            has_colours(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into()))
+        };
+        assert!(colours(&[]) && colours(&[("NO_COLOR", ""), ("TERM", "xterm-256color")]));
+        assert!(!colours(&[("NO_COLOR", "1")]) && !colours(&[("NO_COLOR", "0"), ("TERM", "xterm")]));
+        assert!(!colours(&[("TERM", "dumb")]));
+    }
 }
