@@ -50,6 +50,8 @@ pub struct Scan {
     pub entries: Vec<Entry>,
     /// Where they end.
     pub end: u64,
+    /// Whether what comes after them is the beginning of one more.
+    pub cut: bool,
     /// Bytes of the file.
     pub size: u64,
 }
@@ -63,6 +65,7 @@ enum Source {
 pub struct Frames {
     path: PathBuf,
     entries: Vec<Entry>,
+    cut: bool,
     source: Source,
 }
 
@@ -72,6 +75,18 @@ impl Frames {
     /// # Errors
     /// [`Error::File`] if it cannot be read, [`Error::Input`] if it is of another format, has no frames, or is damaged.
     pub fn open(path: &Path) -> Result<Self> {
+        Self::opened(path, false)
+    }
+
+    /// Opens the file of a run that may be writing it, or that was killed while it did: of its last frame there may be the beginning alone, which does not count.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_growing(path: &Path) -> Result<Self> {
+        Self::opened(path, true)
+    }
+
+    fn opened(path: &Path, may_be_cut: bool) -> Result<Self> {
         let unreadable = |e| Error::file(path, "read the trajectory", e);
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
         let mut file = File::open(path).map_err(unreadable)?;
@@ -83,7 +98,7 @@ impl Frames {
                 return Err(input(path, format!("\".{ending}\" is no trajectory that can be read"), help));
             }
         };
-        if scan.end < scan.size {
+        if scan.end < scan.size && !(may_be_cut && scan.cut) {
             let (frames, end, size) = (scan.entries.len(), scan.end, scan.size);
             let message = format!(
                 "the file is damaged: after {frames} whole frames, at byte {end} of {size}, there is no whole frame"
@@ -106,12 +121,17 @@ impl Frames {
                 Source::Xtc(opened.map_err(|e| input(path, e.message, ""))?, chemfiles::Frame::new())
             }
         };
-        Ok(Self { path: path.to_path_buf(), entries: scan.entries, source })
+        Ok(Self { path: path.to_path_buf(), entries: scan.entries, cut: scan.cut, source })
     }
 
     /// What is known of the frames without reading them.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Whether the file ends with the beginning of one more frame.
+    pub fn is_cut(&self) -> bool {
+        self.cut
     }
 
     /// Reads frame number `index`, from 0.

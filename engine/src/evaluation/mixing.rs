@@ -49,6 +49,8 @@ pub struct Mixing {
 fn read(path: &Path, slots: usize) -> Result<Vec<Vec<Option<usize>>>> {
     let wrong = |message: String| -> Error { InputError::new(message, "").in_file(path).into() };
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read", e))?;
+    // What follows the last end of a line is a line that is being written, or that a full disk has cut: half of walker 12 is a walker as well.
+    let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
     let cell = |cell: &str| match cell {
         "" => Some(None),
         cell => cell.parse::<usize>().ok()?.checked_sub(1).filter(|&walker| walker < slots).map(Some),
@@ -59,7 +61,7 @@ fn read(path: &Path, slots: usize) -> Result<Vec<Vec<Option<usize>>>> {
             .filter(|row| row.len() == slots && row.iter().any(Option::is_some))
             .ok_or_else(|| wrong(format!("line {}: expected a time and {slots} walkers", line + 2)))
     };
-    text.lines().skip(1).enumerate().map(row).collect()
+    whole.lines().skip(1).enumerate().map(row).collect()
 }
 
 impl Mixing {
@@ -151,6 +153,13 @@ mod tests {
         assert_eq!((mixing.exchanges, &mixing.round_trips[..]), (3, &[1, 1, 0][..]));
         assert_eq!(mixing.pairs.iter().map(|pair| pair.tried).collect::<Vec<_>>(), [2, 1]);
         assert_eq!(mixing.visits[0], [0.375, 0.375, 0.25]);
+        // Half a line at the end is none.
+        let lines = "time,pH_3,pH_4,pH_5\n0,3,1,2\n1,1,3,2\n";
+        for half in ["", "2", "2,", "2,3,1", "2,3,1,", "2,3,1,2"] {
+            std::fs::write(&file, lines.to_string() + half).unwrap();
+            let mixing = Mixing::read(&file, &ladders).unwrap();
+            assert_eq!((mixing.is_whole, mixing.exchanges, mixing.pairs[0].accepted), (true, 1, 1), "{half}");
+        }
         std::fs::write(&file, "time,pH_3,pH_4,pH_5\n0,,1,2\n1,,,\n").unwrap();
         assert!(Mixing::read(&file, &ladders).is_err());
         std::fs::remove_file(file).unwrap();

@@ -117,6 +117,25 @@ fn damaged_and_foreign_files_are_refused() {
     assert!(message.contains("frame 1 at 0.1 ps: a number of vector 1 is not finite"), "{message}");
 }
 
+/// Of a file that is being written the frames before the last count; damage is refused there as well.
+#[test]
+fn the_beginning_of_a_frame_is_left_out_of_a_growing_file() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let path = folder.path().join("growing.trr");
+    let x = vectors(12, 1.0);
+    let one = encode(&parts(1, &x, &[]), Real::Single);
+    let two = [one.clone(), one.clone()].concat();
+    for (end, cut) in [(0, false), (1, true), (80, true), (one.len() - 1, true)] {
+        std::fs::write(&path, &two[..one.len() + end]).unwrap();
+        let frames = Frames::open_growing(&path).unwrap();
+        assert_eq!((frames.entries().len(), frames.is_cut()), (1, cut), "{end} bytes");
+    }
+    let mut wrong = two;
+    wrong[one.len() + 3] += 1;
+    std::fs::write(&path, &wrong).unwrap();
+    assert!(Frames::open_growing(&path).err().unwrap().to_string().contains("after 1 whole frames"));
+}
+
 #[test]
 fn boxes_are_reduced_and_those_that_are_turned_are_refused() {
     let edges = [[3.0, 0.0, 0.0], [3.0, 3.0, 0.0], [-1.5, -3.0, 2.0]].map(Vector3::from);

@@ -181,9 +181,10 @@ pub fn scan(file: &mut File) -> std::io::Result<Scan> {
         reader.seek(SeekFrom::Start(scan.end))?;
         let header = match header(&mut reader) {
             Ok(Some(header)) if scan.end + header.frame() <= scan.size => header,
-            Ok(_) => return Ok(scan),
-            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(scan),
-            Err(e) => return Err(e),
+            Ok(None) => return Ok(scan),
+            Err(e) if e.kind() != std::io::ErrorKind::UnexpectedEof => return Err(e),
+            // The header, or the frame that it tells of, goes on beyond the end.
+            Ok(Some(_)) | Err(_) => return Ok(Scan { cut: scan.end < scan.size, ..scan }),
         };
         let entry = Entry { at: scan.end, time: header.time, atoms: header.atoms, positions: header.sizes[3] > 0 };
         scan.entries.push(entry);

@@ -15,15 +15,21 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 pub fn scan(file: &mut File) -> std::io::Result<Scan> {
     let mut scan = Scan { size: file.metadata()?.len(), ..Scan::default() };
     let mut reader = BufReader::new(file);
-    while let Some((entry, length)) = frame(&mut reader, scan.end, scan.size)? {
+    loop {
+        let (entry, length) = match frame(&mut reader, scan.end) {
+            Ok(Some((entry, length))) if scan.end + length <= scan.size => (entry, length),
+            Ok(None) => return Ok(scan),
+            Err(e) if e.kind() != std::io::ErrorKind::UnexpectedEof => return Err(e),
+            // The header, or the frame that it tells of, goes on beyond the end.
+            Ok(Some(_)) | Err(_) => return Ok(Scan { cut: scan.end < scan.size, ..scan }),
+        };
         scan.entries.push(entry);
         scan.end += length;
     }
-    Ok(scan)
 }
 
-/// The frame that starts at `at` and its number of bytes, if all of it is there.
-fn frame(reader: &mut (impl Read + Seek), at: u64, size: u64) -> std::io::Result<Option<(Entry, u64)>> {
+/// The frame that starts at `at` by its header, and its number of bytes; `None` if there is something else.
+fn frame(reader: &mut (impl Read + Seek), at: u64) -> std::io::Result<Option<(Entry, u64)>> {
     const SMALL: u64 = 56;
     const HEADER: u64 = 92;
     let mut word = |offset: u64| -> std::io::Result<u32> {
@@ -32,17 +38,16 @@ fn frame(reader: &mut (impl Read + Seek), at: u64, size: u64) -> std::io::Result
         reader.read_exact(&mut bytes)?;
         Ok(u32::from_be_bytes(bytes))
     };
-    if at + SMALL > size || word(0)? != 1995 {
+    if word(0)? != 1995 {
         return Ok(None);
     }
     let atoms = u64::from(word(4)?);
     let time = time_of(f32::from_bits(word(12)?));
     let length = match atoms {
         0..=9 => SMALL + 12 * atoms,
-        _ if at + HEADER > size => return Ok(None),
         _ => HEADER + u64::from(word(HEADER - 4)?).next_multiple_of(4),
     };
-    Ok((at + length <= size).then_some((Entry { at, time, atoms, positions: true }, length)))
+    Ok(Some((Entry { at, time, atoms, positions: true }, length)))
 }
 
 /// A frame of chemfiles, whose lengths are in Å.

@@ -80,7 +80,7 @@ fn frame(folder: &Path) -> Option<Structure> {
         return Some(whole);
     }
     let mut named = read_gro(&folder.join(files::TRAJECTORY_STRUCTURE)).ok()?;
-    if let Ok(mut frames) = Frames::open(&folder.join(files::TRAJECTORY)) {
+    if let Ok(mut frames) = Frames::open_growing(&folder.join(files::TRAJECTORY)) {
         let last = frames.read(frames.entries().len().checked_sub(1)?).ok()?;
         if last.positions.len() == named.positions.len() {
             named.positions = last.positions;

@@ -45,7 +45,7 @@ pub(super) fn run(run: Run, at_least: f64) -> Result<(Run, f64)> {
     }
     if let Ok(energies) = EnergySeries::read(&run.folder.join(files::ENERGY)) {
         let known = energies.time.partition_point(|&time| run.knows(time));
-        let from = energies.time[..known].iter().position(|time| *time > at_least).unwrap_or(0);
+        let from = energies.time[..known].iter().position(|time| *time > at_least).unwrap_or(known);
         if let Some(values) = energies.column(ENERGY) {
             match equilibration::cut(&values[from..known]) {
                 0 => {}
@@ -92,5 +92,18 @@ mod tests {
         };
         assert_eq!(left_out(400, None), 80.0);
         assert!(left_out(100, Some(100.0)) <= 50.0, "{}", left_out(100, Some(100.0)));
+    }
+
+    /// The energies end, as on a full disk, before what the job leaves out does: they say nothing of the rest.
+    #[test]
+    fn energies_of_what_is_left_out_anyway_say_nothing() {
+        let folder = temp_dir::TempDir::new().unwrap();
+        let line = |time: u32| format!("{time},{}\n", if time > 30 { 50 + time % 3 } else { time % 3 });
+        let text: String = (1..=100).map(line).collect();
+        std::fs::write(folder.path().join(files::ENERGY), format!("time (ps),potential (kJ/mol)\n{text}")).unwrap();
+        let series = LambdaSeries { time: (1..=400).map(f64::from).collect(), ..LambdaSeries::default() };
+        let all = Run { folder: folder.path().to_path_buf(), series, ..Run::default() };
+        let (rest, left_out) = run(all, 100.0).unwrap();
+        assert_eq!((rest.series.time[0], left_out), (101.0, 100.0));
     }
 }

@@ -30,6 +30,8 @@ pub(super) struct Shown {
 struct OfRun {
     torsions: Vec<Series>,
     neighbours: Vec<Counts>,
+    /// Whether its trajectory ends with the beginning of a frame.
+    cut: bool,
 }
 
 impl OfRun {
@@ -38,6 +40,7 @@ impl OfRun {
         Self {
             torsions: (0..count).map(|_| Series::default()).collect(),
             neighbours: (0..count).map(|_| Counts::default()).collect(),
+            cut: false,
         }
     }
 }
@@ -100,6 +103,11 @@ pub(super) fn read(runs: &mut [Run], records: &[SiteRecord], threshold: f64) -> 
         }));
     }
     warn(runs, &unusable);
+    // At a look that is made again the frame may be a later one.
+    for (run, _) in runs.iter_mut().zip(&all).filter(|(run, shown)| shown.cut && run.upto.is_none()) {
+        let name = run.short_name();
+        run.warnings.push(format!("{name}: an incomplete frame at the end of {} is left out", files::TRAJECTORY));
+    }
     let torsions: Vec<&[Series]> = all.iter().map(|run| &run.torsions[..]).collect();
     let of_site = |site: usize| neighbours::together(all.iter().map(|run| &run.neighbours[site]));
     Ok(Shown {
@@ -137,8 +145,10 @@ fn frames(run: &Run, sites: &[Protonations]) -> std::result::Result<OfRun, Unusa
     let mut found = OfRun {
         torsions: sites.iter().map(|(record, _)| Series::new(&structure, &record.name)).collect(),
         neighbours: sites.iter().map(|(record, _)| Counts::new(&structure, record)).collect(),
+        cut: false,
     };
-    let mut frames = Frames::open(&trajectory).map_err(|e| unreadable(&e))?;
+    let mut frames = Frames::open_growing(&trajectory).map_err(|e| unreadable(&e))?;
+    found.cut = frames.is_cut();
     // The start that the evaluation leaves out does not count here either.
     let from = run.series.time.first().copied().unwrap_or(0.0);
     let counts = |time: f64| time >= from && run.knows(time);
@@ -226,14 +236,29 @@ mod tests {
         let job = format!("[system]\nstructure = {started:?}\n[output]\ntrajectory_atoms = \"all\"\n");
         std::fs::write(place.join(crate::config::RESOLVED), job).unwrap();
         let sites = [SiteRecord { name: "GL3 15".into(), ..SiteRecord::default() }];
-        let said = || {
-            let mut runs = [Run { folder: place.clone(), ph: 4.0, ..Run::default() }];
+        let said_at = |upto| {
+            let mut runs = [Run { folder: place.clone(), ph: 4.0, upto, ..Run::default() }];
             let shown = read(&mut runs, &sites, 0.8).unwrap();
             (shown.torsions[0].first, runs[0].warnings.join(""))
         };
+        let said = || said_at(None);
         assert_eq!(said(), (Some(2), String::new()));
+        // A look that is made again sees the frames up to its time: at 1 ps none has turned.
+        assert_eq!([3.0, 2.0, 1.0].map(|time| said_at(Some(time)).0), [Some(2), Some(1), Some(0)]);
         std::fs::write(place.join(files::FINAL), &structure).unwrap();
         assert_eq!(said(), (Some(2), String::new()));
+        // A run that is writing a frame, or was killed while it did: half of the frame after the third, at any byte.
+        let whole = std::fs::read(&path).unwrap();
+        let one = whole.len() / 3;
+        for half in [1, 4, 30, one - 1] {
+            std::fs::write(&path, [&whole[..], &whole[..half]].concat()).unwrap();
+            let left_out = "pH_4.00/replica_1: an incomplete frame at the end of trajectory.xtc is left out";
+            assert_eq!(said(), (Some(2), left_out.to_string()), "{half} of {one} bytes");
+        }
+        // Damage is something else.
+        std::fs::write(&path, [&whole[..], &[7; 60]].concat()).unwrap();
+        assert!(said().0.is_none() && said().1.contains("the file is damaged"), "{}", said().1);
+        std::fs::write(&path, &whole).unwrap();
         std::fs::remove_file(place.join(files::FINAL)).unwrap();
         std::fs::remove_file(&started).unwrap();
         let (first, warning) = said();

@@ -107,11 +107,14 @@ impl Child {
     }
 }
 
+/// Bytes that a line of `lambda.csv` does not have: some 20 for each form of each site, of which large assemblies have hundreds.
+const LONGEST: u64 = 1 << 17;
+
 /// First column of the last whole line of a table.
 fn last_time(path: &Path) -> Option<f64> {
     let mut file = File::open(path).ok()?;
     let size = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(size.saturating_sub(4096))).ok()?;
+    file.seek(SeekFrom::Start(size.saturating_sub(LONGEST))).ok()?;
     let mut tail = String::new();
     file.read_to_string(&mut tail).ok()?;
     let (whole, _) = tail.rsplit_once('\n')?;
@@ -162,5 +165,9 @@ mod tests {
         assert_eq!(last_time(&path), None);
         std::fs::write(&path, "time (ps),lambda A\n0.5,0.1\n1.5,0.2\n2.").unwrap();
         assert_eq!(last_time(&path), Some(1.5));
+        // A hundred sites of three forms.
+        let line = |time: &str| format!("{time}{}\n", ",0.333333,-1234.5678".repeat(300));
+        std::fs::write(&path, format!("time (ps)\n{}{}", line("2"), line("2.5"))).unwrap();
+        assert_eq!(last_time(&path), Some(2.5));
     }
 }
