@@ -13,9 +13,10 @@ use std::process::ExitCode;
 /// [`octitrate::error::Error::Input`] if a folder holds no run or a table is damaged or too short, [`octitrate::error::Error::File`] if a result cannot be
 /// written.
 pub fn analyse(arguments: &AnalyseArguments) -> Result<ExitCode> {
-    let runs = energies::read(&arguments.folders, arguments.equilibration)?;
     let output = arguments.output.as_ref().unwrap_or(&arguments.folders[0]);
+    Folder::foresee_evaluation(output, &arguments.folders, &analysis::RESULTS)?;
+    let (runs, left_out) = energies::read(&arguments.folders, arguments.equilibration)?;
     Folder::claim_for_evaluation(output, &arguments.folders, &analysis::RESULTS)?;
-    line!("{}", analysis::write(&runs, output)?);
+    line!("{}", analysis::write(&runs, left_out.as_deref(), output)?);
     Ok(ExitCode::SUCCESS)
 }

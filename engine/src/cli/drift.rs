@@ -50,7 +50,7 @@ pub fn drift(arguments: &DriftArguments, device: Choice) -> Result<ExitCode> {
     }
     let energies = RunEnergies::read(config.folder(), Some(arguments.equilibration))?;
     let found = Drift::new(&config, &energies, arguments.limit)?;
-    analysis::write(std::slice::from_ref(&energies), config.folder())?;
+    analysis::write(std::slice::from_ref(&energies), None, config.folder())?;
     if arguments.json {
         line!("{:#}", found.json());
     } else {

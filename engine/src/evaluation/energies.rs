@@ -5,7 +5,7 @@
 
 use super::runs;
 use crate::checkpoint::Checkpoint;
-use crate::error::{InputError, Result};
+use crate::error::{Error, InputError, Result};
 use crate::output::energies::EnergySeries;
 use crate::output::files;
 use lambda::analysis::blocks::{self, BlockError, Mean, SeriesError};
@@ -73,6 +73,11 @@ impl RunEnergies {
     /// # Errors
     /// [`crate::error::Error::File`] if the table is missing, [`crate::error::Error::Input`] if it is damaged or too short.
     pub fn read(folder: &Path, equilibration: Option<f64>) -> Result<Self> {
+        Self::unless_short(folder, equilibration)?.map_err(Error::from)
+    }
+
+    /// The same, with the error of a table that is too short apart from others: its run may have just begun.
+    fn unless_short(folder: &Path, equilibration: Option<f64>) -> Result<std::result::Result<Self, InputError>> {
         let path = folder.join(files::ENERGY);
         let series = EnergySeries::read(&path)?;
         let help = match equilibration {
@@ -81,22 +86,30 @@ impl RunEnergies {
                 "run longer, make output.energy shorter, or say with --equilibration how much is left out at the start"
             }
         };
-        let wrong = |message: String| InputError::new(message, help).in_file(&path);
+        let wrong = |what: &str, error: SeriesError| -> Result<std::result::Result<Self, InputError>> {
+            let said = InputError::new(format!("{what}{error}"), help).in_file(&path);
+            if matches!(error, SeriesError::TooShort { .. }) { Ok(Err(said)) } else { Err(said.into()) }
+        };
         let first = match equilibration {
             Some(time) => series.time.partition_point(|&t| t <= time + 1e-9),
-            None => settled(&series).map_err(|e| wrong(e.to_string()))?,
+            None => match settled(&series) {
+                Ok(first) => first,
+                Err(error) => return wrong("", error),
+            },
         };
         let lines = series.time.len() - first;
         let mut quantities = Vec::new();
         for name in QUANTITIES {
             let Some(values) = series.column(name) else { continue };
-            let found = quantity(name, series.unit(name), &series.time[first..], &values[first..]);
-            quantities.push(found.map_err(|e| wrong(format!("{name}: {e}")))?);
+            match quantity(name, series.unit(name), &series.time[first..], &values[first..]) {
+                Ok(found) => quantities.push(found),
+                Err(error) => return wrong(&format!("{name}: "), error),
+            }
         }
         let left_out = if first == 0 { 0.0 } else { series.time.get(first).copied().unwrap_or_default() };
         let equilibration = equilibration.unwrap_or(left_out);
         let warnings = doubts(&quantities);
-        Ok(Self {
+        Ok(Ok(Self {
             folder: folder.to_path_buf(),
             atoms: atoms(folder),
             series,
@@ -104,7 +117,7 @@ impl RunEnergies {
             lines,
             quantities,
             warnings,
-        })
+        }))
     }
 
     /// A quantity by name.
@@ -147,13 +160,33 @@ pub fn together(runs: &[RunEnergies]) -> Vec<Together> {
     if runs.len() > 1 { QUANTITIES.iter().filter_map(one).collect() } else { Vec::new() }
 }
 
-/// Reads all runs with an `energy.csv` in these folders and below.
+/// Reads all runs with an `energy.csv` in these folders and below, and a sentence about those that are too short, which are left out: one of many that has just begun must not keep
+/// the others from being evaluated.
 ///
 /// # Errors
-/// As [`runs::holding`] and [`RunEnergies::read`].
-pub fn read(folders: &[PathBuf], equilibration: Option<f64>) -> Result<Vec<RunEnergies>> {
-    let found = runs::holding(files::ENERGY, folders)?;
-    found.iter().map(|folder| RunEnergies::read(folder, equilibration)).collect()
+/// As [`runs::holding`] and [`RunEnergies::read`]; [`Error::Input`] if all are too short.
+pub fn read(folders: &[PathBuf], equilibration: Option<f64>) -> Result<(Vec<RunEnergies>, Option<String>)> {
+    let (mut long, mut short) = (Vec::new(), Vec::new());
+    for folder in runs::holding(files::ENERGY, folders)? {
+        match RunEnergies::unless_short(&folder, equilibration)? {
+            // A run without a line has no quantities, either.
+            Ok(run) if run.lines > 0 => long.push(run),
+            Ok(run) => short.push((folder, InputError::new("no line is evaluated", "run longer").in_file(&run.folder))),
+            Err(error) => short.push((folder, error)),
+        }
+    }
+    let said = match &short[..] {
+        [] => None,
+        [(one, _)] => Some(format!("{} is left out: it has too few lines of {}", one.display(), files::ENERGY)),
+        [(first, _), more @ ..] => {
+            let (first, more) = (first.display(), more.len());
+            Some(format!("{first} and {more} more are left out: they have too few lines of {}", files::ENERGY))
+        }
+    };
+    match short.into_iter().next() {
+        Some((_, error)) if long.is_empty() => Err(error.into()),
+        _ => Ok((long, said)),
+    }
 }
 
 /// From when on the quantities that settle have settled.
@@ -295,5 +328,30 @@ mod tests {
         assert!(all.warnings.iter().any(|warning| warning.starts_with(few)), "{:?}", all.warnings);
         let message = RunEnergies::read(folder.path(), Some(98.0)).unwrap_err().to_string();
         assert!(message.contains("a series of 3 frames: at least 8 are needed"), "{message}");
+    }
+
+    /// Of a titration that goes on: one run has no line yet, one has a few.
+    #[test]
+    fn runs_that_have_just_begun_are_left_out() {
+        let folder = temp_dir::TempDir::new().unwrap();
+        let runs = ["pH_4.00", "pH_5.00", "pH_6.00"].map(|name| folder.path().join(name));
+        runs.iter().for_each(|run| std::fs::create_dir(run).unwrap());
+        let [long, few, none] = &runs;
+        table(few, 5);
+        std::fs::write(none.join(files::ENERGY), "").unwrap();
+        let all = [folder.path().to_path_buf()];
+        let message = read(&all, None).unwrap_err().to_string();
+        assert!(message.contains("pH_5.00/energy.csv: a series of 5 frames: at least 16 are needed"), "{message}");
+        table(long, 1000);
+        let (found, said) = read(&all, None).unwrap();
+        assert!(found.len() == 1 && found[0].folder.ends_with("pH_4.00"));
+        assert!(said.unwrap().ends_with("pH_5.00 and 1 more are left out: they have too few lines of energy.csv"));
+        std::fs::remove_file(few.join(files::ENERGY)).unwrap();
+        assert!(
+            read(&all, None).unwrap().1.unwrap().ends_with("pH_6.00 is left out: it has too few lines of energy.csv")
+        );
+        // Damage is none of that.
+        std::fs::write(few.join(files::ENERGY), "time (ps),potential (kJ/mol)\n0,x\n").unwrap();
+        assert!(read(&all, None).unwrap_err().to_string().contains("line 2: found \"x\""));
     }
 }

@@ -15,7 +15,7 @@ pub struct EnergySeries {
 }
 
 impl EnergySeries {
-    /// Reads an `energy.csv`. What follows the last end of a line is left out: the run may go on.
+    /// Reads an `energy.csv`. What follows the last end of a line is left out: the run may go on. Of one that has just begun there is nothing yet.
     ///
     /// # Errors
     /// [`Error::File`] if the file cannot be read, [`Error::Input`] with the line that is not as this program writes it.
@@ -26,6 +26,9 @@ impl EnergySeries {
             InputError::new(format!("line {line}: {what}"), help).in_file(path).into()
         };
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        if whole.is_empty() {
+            return Ok(Self::default());
+        }
         let mut lines = whole.lines();
         let mut heads = lines.next().unwrap_or_default().split(',');
         if heads.next() != Some("time (ps)") {
@@ -88,5 +91,9 @@ mod tests {
         assert!(refused("time (ps),a\n0,1,2\n").contains("line 2: the line has another number"));
         assert!(refused("time (ps),a\n0,x\n").contains("line 2: found \"x\""));
         assert!(refused("a,b\n0,1\n").contains("line 1: the header"));
+        for begun in ["", "time (ps),temp"] {
+            std::fs::write(&path, begun).unwrap();
+            assert_eq!(EnergySeries::read(&path).unwrap(), EnergySeries::default());
+        }
     }
 }

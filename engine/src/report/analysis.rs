@@ -28,11 +28,11 @@ pub const RESULTS: [&str; 4] = [PAGE, TABLE, PLOTS[0], PLOTS[1]];
 /// Columns of the tables for people.
 const COLUMNS: [&str; 7] = ["run", "quantity", "average", "±", "fluctuation", "drift", "samples"];
 
-/// Writes table, plots and page into `folder`. The short table for the end of the command.
+/// Writes table, plots and page into `folder`; `left_out` says which runs are not among `runs`. The short table for the end of the command.
 ///
 /// # Errors
 /// [`Error::File`] if a file cannot be written.
-pub fn write(runs: &[RunEnergies], folder: &Path) -> Result<String> {
+pub fn write(runs: &[RunEnergies], left_out: Option<&str>, folder: &Path) -> Result<String> {
     std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of the results", e))?;
     write_atomic(&folder.join(TABLE), "write", table(runs).as_bytes())?;
     let names: Vec<String> = runs.iter().map(|run| name(runs, run)).collect();
@@ -41,14 +41,18 @@ pub fn write(runs: &[RunEnergies], folder: &Path) -> Result<String> {
         (PLOTS[1], "Block errors", BLOCKS, plots::block_errors(runs, &names)),
     ];
     for (file, heading, caption, figure) in &figures {
-        if let Some(figure) = figure {
-            write_atomic(&folder.join(file), "write", figure.standalone(heading, caption).as_bytes())?;
+        let path = folder.join(file);
+        match figure {
+            Some(figure) => write_atomic(&path, "write", figure.standalone(heading, caption).as_bytes())?,
+            // One of an evaluation before would contradict this one.
+            None if path.exists() => std::fs::remove_file(&path).map_err(|e| Error::file(&path, "remove", e))?,
+            None => {}
         }
     }
     let frames: usize = runs.iter().map(|run| run.lines).sum();
     let subtitle = format!("{}, {} of energy.csv", counted(runs.len(), "run"), counted(frames, "line"));
     let mut page = Page::new("Energies, temperature, pressure, density", &subtitle);
-    page.warnings(&warnings(runs));
+    page.warnings(&warnings(runs, left_out));
     if runs.len() > 1 {
         page.table("Averages over all runs", &["quantity", "average", "±"], &rows_together(runs));
     }
@@ -65,7 +69,7 @@ pub fn write(runs: &[RunEnergies], folder: &Path) -> Result<String> {
         }
     }
     write_atomic(&folder.join(PAGE), "write", page.html().as_bytes())?;
-    Ok(format!("{}report: {}", summary(runs), folder.join(PAGE).display()))
+    Ok(format!("{}report: {}", summary(runs, left_out), folder.join(PAGE).display()))
 }
 
 const COURSE: &str =
@@ -152,8 +156,10 @@ fn drift_of_atom(run: &RunEnergies) -> String {
         .map_or("–".into(), |Slope { value, error }| format!("{value:.2e} ± {error:.0e}").replace('-', "−"))
 }
 
-fn warnings(runs: &[RunEnergies]) -> Vec<String> {
-    runs.iter().flat_map(|run| run.warnings.iter().map(|warning| format!("{}: {warning}", name(runs, run)))).collect()
+fn warnings(runs: &[RunEnergies], left_out: Option<&str>) -> Vec<String> {
+    let of_runs =
+        runs.iter().flat_map(|run| run.warnings.iter().map(|warning| format!("{}: {warning}", name(runs, run))));
+    of_runs.chain(left_out.map(String::from)).collect()
 }
 
 /// Content of [`TABLE`].
@@ -187,7 +193,7 @@ fn table(runs: &[RunEnergies]) -> String {
 }
 
 /// The table on the screen.
-fn summary(runs: &[RunEnergies]) -> String {
+fn summary(runs: &[RunEnergies], left_out: Option<&str>) -> String {
     let mut text = String::new();
     for run in runs {
         let _ = writeln!(
@@ -222,6 +228,7 @@ fn summary(runs: &[RunEnergies]) -> String {
         all.iter().for_each(|cells| text.push_str(&format!("{:<24} {:>16} {:>12}\n", cells[0], cells[1], cells[2])));
         text.push('\n');
     }
+    left_out.iter().for_each(|warning| text.push_str(&format!("warning: {warning}\n")));
     text
 }
 
@@ -248,10 +255,13 @@ mod tests {
         let runs: Vec<PathBuf> =
             ["pH_4.00/replica_1", "pH_4.00/replica_2"].iter().map(|name| folder.path().join(name)).collect();
         runs.iter().for_each(|folder| run(folder));
-        let runs = energies::read(&[folder.path().to_path_buf()], None).unwrap();
-        let said = write(&runs, folder.path()).unwrap();
+        let (runs, _) = energies::read(&[folder.path().to_path_buf()], None).unwrap();
+        let said = write(&runs, Some("one is left out"), folder.path()).unwrap();
         assert!(
-            said.contains("replica_2: ") && said.contains("density (kg/m³)") && said.contains("report: "),
+            said.contains("replica_2: ")
+                && said.contains("warning: one is left out\n")
+                && said.contains("density (kg/m³)")
+                && said.contains("report: "),
             "{said}"
         );
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();

@@ -142,7 +142,7 @@ pub fn json(comparison: &Comparison) -> Value {
     let [met, missed, open] = comparison.bounds();
     let without = comparison.without_site.iter().map(|(group, value)| json!({ "group": group, "measured": value }));
     json!({
-        "file": comparison.file,
+        "file": comparison.file.display().to_string(),
         "sites": comparison.rows.iter().map(row).collect::<Vec<_>>(),
         "statistics": comparison.statistics.iter().map(statistics).collect::<Vec<_>>(),
         "bounds": { "met": met, "missed": missed, "open": open },

@@ -38,8 +38,8 @@ const DATA: &str = "report.json";
 /// Differences of titrations that the terminal and the paragraph about the method name; the page has all.
 const SAID: usize = 6;
 
-/// Names of the page, its numbers and all tables.
-pub const RESULTS: [&str; 11] = [
+/// Names of the page, its numbers, all tables and plots.
+pub const RESULTS: [&str; 17] = [
     REPORT,
     DATA,
     tables::PKA,
@@ -49,8 +49,14 @@ pub const RESULTS: [&str; 11] = [
     tables::PAIRS,
     tables::CONVERGENCE,
     tables::DIAGNOSTICS,
+    tables::NEIGHBOURS,
     comparison::TABLE,
     comparison::JSON,
+    plots::TITRATION,
+    plots::POPULATIONS,
+    plots::CORRELATION,
+    plots::CONVERGENCE,
+    plots::LAMBDA,
 ];
 
 /// A measured pKa that stands beside a computed one.
@@ -105,10 +111,11 @@ pub fn write(evaluation: &Evaluation, folder: &Path, beside: Beside) -> Result<S
     let background = Background::of(evaluation);
     let labels = evaluation.labels();
     let plots = plots::all(evaluation, &labels, beside.measured);
-    for plot in &plots {
-        let path = folder.join(plot.file);
-        match &plot.figure {
-            Some(figure) => {
+    for file in plots::FILES {
+        let path = folder.join(file);
+        let plot = plots.iter().find(|plot| plot.file == file);
+        match plot.and_then(|plot| Some((plot, plot.figure.as_ref()?))) {
+            Some((plot, figure)) => {
                 let svg = figure.standalone(&plot.heading, &plot.caption);
                 write_atomic(&path, "write", svg.as_bytes())?;
             }

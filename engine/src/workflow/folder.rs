@@ -128,26 +128,29 @@ impl Folder {
     /// # Errors
     /// As [`Folder::claim`].
     pub fn claim_for_evaluation(path: &Path, evaluated: &[PathBuf], names: &[&str]) -> Result<()> {
-        let same = |other: &PathBuf| {
-            std::fs::canonicalize(other).is_ok_and(|other| std::fs::canonicalize(path).is_ok_and(|path| path == other))
-        };
-        if !evaluated.iter().any(same) {
+        if !is_one_of(path, evaluated) {
             return Self::claim(path, Kind::Evaluation).map(|_| ());
         }
-        match Marker::read(path)?.map(|marker| marker.kind) {
-            // A calibration has a page of the same name.
-            Some(Kind::Calibration) if names.contains(&REPORT) => look(path, Kind::Evaluation).map(|_| ()),
-            Some(_) => Ok(()),
-            None => {
-                if let Some(taken) = names.iter().find(|name| path.join(name).exists()) {
-                    let message =
-                        format!("there is a file {taken}, and the folder does not say that it is from an evaluation");
-                    let help = "choose another folder for the results: --output";
-                    return Err(InputError::new(message, help).in_file(path).into());
-                }
-                Self { path: path.to_path_buf(), marker: Marker::new(Kind::Evaluation), _lock: hold(path)? }.save()
-            }
+        if has_marker_beside_runs(path, names)? {
+            return Ok(());
         }
+        Self { path: path.to_path_buf(), marker: Marker::new(Kind::Evaluation), _lock: hold(path)? }.save()
+    }
+
+    /// What [`Self::claim_for_evaluation`] would refuse, without a change to anything, and whether results can be written there: nobody shall wait for an evaluation to be told of that.
+    ///
+    /// # Errors
+    /// As [`Self::claim_for_evaluation`].
+    pub fn foresee_evaluation(path: &Path, evaluated: &[PathBuf], names: &[&str]) -> Result<()> {
+        if is_one_of(path, evaluated) {
+            has_marker_beside_runs(path, names)?;
+        } else {
+            look(path, Kind::Evaluation)?;
+        }
+        check_writable(path).map_err(|e| {
+            let message = Error::file(path, "write the results there", e).to_string();
+            InputError::new(message, "choose another folder for the results: --output").into()
+        })
     }
 
     /// What [`Self::claim`] would find, without a change to anything: whether the folder holds results of this job.
@@ -156,10 +159,7 @@ impl Folder {
     /// As [`Folder::claim`], and if nothing can be written there.
     pub fn foresee(path: &Path, kind: Kind) -> Result<bool> {
         let found = look(path, kind)?;
-        let nearest = path.ancestors().find(|path| path.as_os_str().is_empty() || path.exists()).unwrap_or(path);
-        let nearest = if nearest.as_os_str().is_empty() { Path::new(".") } else { nearest };
-        access(nearest, Access::WRITE_OK | Access::EXEC_OK)
-            .map_err(|e| Error::file(path, "make the folder of the results", e.into()))?;
+        check_writable(path).map_err(|e| Error::file(path, "make the folder of the results", e))?;
         Ok(found.is_some_and(|marker| marker.begun) || (kind.has_checkpoint() && has_checkpoint(path)))
     }
 
@@ -206,6 +206,42 @@ impl Folder {
         log.record(&format!("command: {}", invocation::command()))?;
         log.record(&format!("threads: {}", rayon::current_num_threads()))?;
         Ok(log)
+    }
+}
+
+/// Whether a folder, or the nearest one above it that is there, can be written into.
+fn check_writable(path: &Path) -> std::io::Result<()> {
+    let nearest = path.ancestors().find(|path| path.as_os_str().is_empty() || path.exists()).unwrap_or(path);
+    let nearest = if nearest.as_os_str().is_empty() { Path::new(".") } else { nearest };
+    Ok(access(nearest, Access::WRITE_OK | Access::EXEC_OK)?)
+}
+
+/// Whether a folder is one of these.
+fn is_one_of(path: &Path, folders: &[PathBuf]) -> bool {
+    let same = |other: &PathBuf| {
+        std::fs::canonicalize(other).is_ok_and(|other| std::fs::canonicalize(path).is_ok_and(|path| path == other))
+    };
+    folders.iter().any(same)
+}
+
+/// Whether a folder of runs, in which an evaluation may lie, too, says whose it is.
+///
+/// # Errors
+/// [`Error::Input`] if something there has one of these `names` and is not from an evaluation.
+fn has_marker_beside_runs(path: &Path, names: &[&str]) -> Result<bool> {
+    match Marker::read(path)?.map(|marker| marker.kind) {
+        // A calibration has a page of the same name.
+        Some(Kind::Calibration) if names.contains(&REPORT) => look(path, Kind::Evaluation).map(|_| true),
+        Some(_) => Ok(true),
+        None => match names.iter().find(|name| path.join(name).exists()) {
+            None => Ok(false),
+            Some(taken) => {
+                let message =
+                    format!("there is a file {taken}, and the folder does not say that it is from an evaluation");
+                let help = "choose another folder for the results: --output";
+                Err(InputError::new(message, help).in_file(path).into())
+            }
+        },
     }
 }
 
@@ -389,6 +425,19 @@ mod tests {
         drop(Folder::claim(&place.path().join("calibration"), Kind::Calibration).unwrap());
         let refused = claim("calibration", &[place.path().join("calibration")]).unwrap_err();
         assert!(refused.contains("holds a calibration, the job is an evaluation"), "{refused}");
+        // All of it can be told before, and changes nothing.
+        let foresee = |name: &str, evaluated: &[PathBuf]| {
+            let path = place.path().join(name);
+            Folder::foresee_evaluation(&path, evaluated, &[REPORT, "pka.csv"]).map_err(|e| e.to_string())
+        };
+        foresee("new", &runs).unwrap();
+        foresee("not/there", &runs).unwrap();
+        assert!(!place.path().join("not").exists());
+        assert!(foresee("runs", &runs).unwrap_err().contains("there is a file pka.csv"));
+        assert!(foresee("calibration", &runs).unwrap_err().contains("holds a calibration"));
+        // A file that cannot be executed is a folder that nobody can write into, whoever asks.
+        put("file");
+        assert!(check_writable(&place.path().join("file")).is_err() && check_writable(place.path()).is_ok());
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub const CORRELATION: &str = "correlation.svg";
 pub const CONVERGENCE: &str = "convergence.svg";
 /// Distribution of λ.
 pub const LAMBDA: &str = "lambda.svg";
+/// All of them; which ones there are depends on the sites.
+pub const FILES: [&str; 5] = [TITRATION, POPULATIONS, CORRELATION, CONVERGENCE, LAMBDA];
 
 /// Largest number of sites in one chart; more have a chart each.
 const SITES_IN_ONE: usize = 6;

@@ -241,6 +241,20 @@ fn files_of_plots_are_complete_or_absent() {
     // Evaluated again without what they show, they are gone.
     write(&evaluation(&[site("GLU 2", &[0.0, 14.0])], &[3.0]), folder.path(), Beside::default()).unwrap();
     assert!(read("titration.svg").is_err() && read("convergence.svg").is_err() && read("lambda.svg").is_ok());
+    // The same of what only some sites have: three forms, and others to be correlated with.
+    let several = [site("HIS 3", &[0.0, 6.5, 7.0]), site("GLU 2", &[0.0, 4.5]), site("GLU 4", &[0.0, 4.5])];
+    let several = [&several[..], &[site("GLU 5", &[0.0, 4.5])]].concat();
+    write(&evaluation(&several, &PH), folder.path(), Beside::default()).unwrap();
+    assert!(read("populations.svg").is_ok() && read("correlation.svg").is_ok());
+    write(&evaluated, folder.path(), Beside::default()).unwrap();
+    assert!(read("populations.svg").is_err() && read("correlation.svg").is_err() && read("titration.svg").is_ok());
+    // Whatever is written here is looked for in folders of others before.
+    let mut files: Vec<String> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.retain(|file| !RESULTS.contains(&file.as_str()));
+    assert!(files.is_empty(), "{files:?}");
 }
 
 #[test]
