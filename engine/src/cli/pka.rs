@@ -7,7 +7,7 @@ use octitrate::error::{Error, Result};
 use octitrate::evaluation::comparison::Comparison;
 use octitrate::evaluation::finite_box::{FiniteBox, Solution};
 use octitrate::evaluation::{measured, runs};
-use octitrate::output::{files, screen};
+use octitrate::output::{begun, files, screen};
 use octitrate::workflow::folder::{Folder, move_aside};
 use octitrate::workflow::pka::{self, Beside, Evaluation, Options};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,10 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     arguments.folders.iter().try_for_each(|folder| refuse_a_job(folder))?;
     let folders: Vec<PathBuf> = arguments.folders.iter().map(|folder| runs::of_prepared(folder)).collect();
     let runs = runs::find(&folders)?;
+    let output = arguments.output.as_ref().unwrap_or(&folders[0]);
+    if !arguments.force {
+        Folder::foresee_evaluation(output, &folders, &pka::RESULTS)?;
+    }
     let of_the_titrations: Vec<f64> = folders.iter().filter_map(|folder| runs::equilibration(folder)).collect();
     let longest = || of_the_titrations.iter().copied().reduce(f64::max);
     let options = Options {
@@ -46,7 +50,6 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
         let found = Comparison::new(&evaluation, &measured, file)?;
         evaluation.comparison = Some(Comparison { entry: arguments.entry.clone(), ..found });
     }
-    let output = arguments.output.as_ref().unwrap_or(&folders[0]);
     if arguments.force
         && let Some(aside) = move_aside(output, &runs.iter().map(PathBuf::as_path).collect::<Vec<_>>())?
     {
@@ -92,7 +95,7 @@ fn not_there(folders: &[PathBuf]) -> Vec<String> {
         .into_iter()
         .map(|(runs, have, _)| format!("{runs} {have} no frames: evaluated are the other runs of the titration alone"))
         .collect();
-    for file in [files::LAMBDA, files::SITES] {
+    for file in [files::LAMBDA, files::SITES, begun::FILE] {
         let of_file: Vec<&PathBuf> = lost.iter().filter(|(_, lost)| *lost == file).map(|(run, _)| run).collect();
         said.extend(named(&of_file).map(|(runs, have, are)| {
             format!("{runs} {have} lost {file} and {are} left out: put it back, and evaluate again with all runs")

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 mod folders;
 mod names;
 
-use folders::{lost_file, starts, titration_of, without};
+use folders::{lost_file, ph_of_folder, titration_of, without};
 
 pub use folders::{
     equilibration, find, finite_box, has_lines, holding, lost, of_prepared, others, ph_label, run_folder,
@@ -94,12 +94,6 @@ fn short_name(folder: &Path) -> String {
 /// What else can be done about a table that is there and not as it should be, as the end of a sentence.
 fn or_without(run: &Path) -> String {
     without(run).map_or(String::new(), |words| format!("; or move it elsewhere, and {words}"))
-}
-
-/// The pH that the folder of a run says that it has, as the folders of titrations do: `pH_4.00/replica_1`.
-fn ph_of_folder(run: &Path) -> Option<f64> {
-    let of_ph = run.parent().filter(|_| starts(run, "replica_"))?;
-    of_ph.file_name()?.to_str()?.strip_prefix("pH_")?.parse().ok()
 }
 
 impl Run {
@@ -269,11 +263,13 @@ impl Run {
         if even.time.len() < self.series.time.len() {
             // Differences of times have their rounding.
             let short = |interval: f64| (interval * 1e6).round() / 1e6;
-            let own = own.map_or(String::new(), |own| format!(" of {}", short(own)));
+            let why = match own.map(short).filter(|own| *own != short(interval)) {
+                Some(own) => format!("lines are {own} ps apart"),
+                None => "some lines are nearer to each other".to_string(),
+            };
             let interval = short(interval);
-            self.warnings.push(format!(
-                "{name}: frames are taken every {interval} ps, so that all count by their time: their intervals{own} ps differ from this in part or as a whole"
-            ));
+            self.warnings
+                .push(format!("{name}: frames are taken every {interval} ps, so that all count by their time: {why}"));
         }
         if missing > 0 {
             self.warnings.push(format!(

@@ -3,8 +3,11 @@
 use crate::config::RESOLVED;
 use crate::config::quantity::Time;
 use crate::error::{Error, InputError, Result};
+use crate::evaluation::until::LOOKS;
 use crate::invocation::quoted;
-use crate::output::files;
+use crate::output::{begun, files};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// Levels of folders below a titration that are searched for runs: `pH_4.00/replica_1`.
@@ -119,8 +122,34 @@ pub(super) fn lost_file(folder: &Path) -> Option<&'static str> {
         None if finished || length(files::ENERGY).is_some_and(|length| length > 0) => Some(files::LAMBDA),
         Some(0) if finished => Some(files::LAMBDA),
         Some(1..) if length(files::SITES).is_none() => Some(files::SITES),
+        Some(1..) if length(begun::FILE).is_none() && began_at_a_look(folder) => Some(begun::FILE),
         _ => None,
     }
+}
+
+/// Whether the run in this folder began with the state of another one, by the looks at its titration: what says so in its folder is needed to know how much of its start is left out.
+fn began_at_a_look(folder: &Path) -> bool {
+    // Runs that began at their first step are told by their tables alone.
+    let Some(first) = first_time(&folder.join(files::LAMBDA)).filter(|first| *first > 0.0) else { return false };
+    let text = std::fs::read_to_string(titration_of(folder).join(LOOKS)).unwrap_or_default();
+    let looks: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let mut added = looks["added"].as_array().into_iter().flatten();
+    let ph = ph_of_folder(folder);
+    let own = added.find(|added| added["ph"].as_f64() == ph && added["withdrawn"].is_null());
+    // One that was removed and made anew begins at its first step, too.
+    own.and_then(|added| added["time"].as_f64()).is_some_and(|time| first > time - 1e-6)
+}
+
+/// First column of the first line of a table.
+fn first_time(table: &Path) -> Option<f64> {
+    let line = BufReader::new(File::open(table).ok()?).lines().nth(1)?.ok()?;
+    line.split(',').next()?.parse().ok()
+}
+
+/// The pH that the folder of a run says that it has, as the folders of titrations do: `pH_4.00/replica_1`.
+pub(super) fn ph_of_folder(run: &Path) -> Option<f64> {
+    let of_ph = run.parent().filter(|_| starts(run, "replica_"))?;
+    of_ph.file_name()?.to_str()?.strip_prefix("pH_")?.parse().ok()
 }
 
 /// Runs that a titration should have by its job, or that have a folder there; none if this is not the folder of a titration.
@@ -169,7 +198,7 @@ pub fn ph_label(ph: f64) -> String {
 }
 
 /// Whether the last part of a path starts with this.
-pub(super) fn starts(path: &Path, with: &str) -> bool {
+fn starts(path: &Path, with: &str) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(with))
 }
 

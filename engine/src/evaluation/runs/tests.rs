@@ -126,8 +126,11 @@ fn frames_count_by_their_time_when_the_interval_was_changed() {
     assert_eq!(found.runs[1].series.time.len(), 4);
     let point = &found.sites[0].titration.points[0];
     assert_eq!(point.occupancy.forms, [2, 6]);
+    let taken = "frames are taken every 1 ps, so that all count by their time:";
+    let why = ["changing: {} some lines are nearer to each other", "steady: {} lines are 0.1 ps apart"]
+        .map(|why| why.replace("{}", taken));
     assert!(
-        found.warnings.iter().any(|warning| warning.contains("frames are taken every 1 ps")),
+        [0, 1].iter().all(|&run| found.warnings.iter().any(|warning| warning.contains(&why[run]))),
         "{:?}",
         found.warnings
     );
@@ -184,6 +187,33 @@ fn a_run_of_another_ph_than_its_job_is_refused() {
     assert!(read("4.0").is_ok());
     let message = read("5.5").unwrap_err().to_string();
     assert!(message.contains("the run has pH 4, and its job, resolved.toml, pH 5.5"), "{message}");
+}
+
+/// Without what says how it began, a run that a look has added would be one whose first lines are lost, and less of its start would be left out.
+#[test]
+fn a_run_that_has_lost_how_it_began_is_left_out_and_named() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let root = std::fs::canonicalize(folder.path()).unwrap();
+    let first = run(&root, "pH_5.00/replica_1", &times(0, 10, 0.1), |_| 0.0);
+    let added = run(&root, "pH_4.00/replica_1", &times(5, 10, 0.1), |_| 0.0);
+    let all = [root.clone()];
+    let looks = |ph: f64, time: f64, withdrawn: &str| {
+        let text = format!("{{\"added\": [{{\"ph\": {ph:?}, \"time\": {time:?}{withdrawn}}}], \"checks\": []}}");
+        std::fs::write(root.join("until.json"), text).unwrap();
+        lost(&all)
+    };
+    // Another pH, one at which no run began, and a run that began earlier than at the look.
+    assert_eq!(
+        [looks(6.0, 0.4, ""), looks(4.0, 0.4, ", \"withdrawn\": \"no memory\""), looks(4.0, 0.7, "")],
+        [(); 3].map(|()| vec![])
+    );
+    assert_eq!(looks(4.0, 0.4, ""), [(added.clone(), "begun.toml")]);
+    assert_eq!(find(&all).unwrap(), [first]);
+    let refused = Run::read(&added).unwrap_err().to_string();
+    assert!(refused.contains("pH_4.00/replica_1/begun.toml: the file is missing"), "{refused}");
+    let (from, why) = ("pH_5.00/replica_1".into(), String::new());
+    Begun { time: 0.4, from, why, walker: None, from_walker: None }.write(&added).unwrap();
+    assert_eq!((find(&all).unwrap().len(), lost(&all)), (2, vec![]));
 }
 
 /// Sites and what does not titrate, by their usual names: another protonation is no other group.
