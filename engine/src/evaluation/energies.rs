@@ -8,6 +8,7 @@ use crate::checkpoint::Checkpoint;
 use crate::error::{Error, InputError, Result};
 use crate::output::energies::EnergySeries;
 use crate::output::files;
+use crate::record::counted;
 use lambda::analysis::blocks::{self, BlockError, Mean, SeriesError};
 use lambda::analysis::equilibration::{self, Slope};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ const SETTLING: [&str; 3] = ["temperature", "potential", "density"];
 const CONSERVED: &str = "conserved";
 /// Independent samples below which an error is itself uncertain.
 const FEW_SAMPLES: f64 = 20.0;
+/// Lines without which nothing is said of a run among others.
+const FEWEST: usize = 8;
 /// Errors beyond which a drift is taken for one.
 const SIGNIFICANT: f64 = 3.0;
 
@@ -169,9 +172,12 @@ pub fn read(folders: &[PathBuf], equilibration: Option<f64>) -> Result<(Vec<RunE
     let (mut long, mut short) = (Vec::new(), Vec::new());
     for folder in runs::holding(files::ENERGY, folders)? {
         match RunEnergies::unless_short(&folder, equilibration)? {
-            // A run without a line has no quantities, either.
-            Ok(run) if run.lines > 0 => long.push(run),
-            Ok(run) => short.push((folder, InputError::new("no line is evaluated", "run longer").in_file(&run.folder))),
+            // A single line looks like quantities that are held.
+            Ok(run) if run.lines >= FEWEST => long.push(run),
+            Ok(run) => {
+                let message = format!("{} evaluated: at least {FEWEST} are needed", counted(run.lines, "line"));
+                short.push((folder, InputError::new(message, "run longer").in_file(&run.folder)));
+            }
             Err(error) => short.push((folder, error)),
         }
     }
@@ -346,6 +352,9 @@ mod tests {
         let (found, said) = read(&all, None).unwrap();
         assert!(found.len() == 1 && found[0].folder.ends_with("pH_4.00"));
         assert!(said.unwrap().ends_with("pH_5.00 and 1 more are left out: they have too few lines of energy.csv"));
+        // The first line of a run is no average that is known exactly.
+        table(few, 1);
+        assert_eq!(read(&all, None).unwrap().0.len(), 1);
         std::fs::remove_file(few.join(files::ENERGY)).unwrap();
         assert!(
             read(&all, None).unwrap().1.unwrap().ends_with("pH_6.00 is left out: it has too few lines of energy.csv")
