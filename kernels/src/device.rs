@@ -5,8 +5,8 @@
 //! that every kernel is tested on machines without a GPU. Kernels are CUDA C++ in `.cu` files, each beside the Rust file of the same name
 //! that launches it; defines specialise them ([`Source`]), and all of them start with `prelude.cuh`.
 //!
-//! Work is enqueued on a [`Stream`] and runs in its order. A sequence that repeats is captured once into a [`Graph`]. Devices write buffers
-//! through shared references; as in CUDA, it is the caller who keeps streams in order.
+//! Work is enqueued on a [`Stream`] and runs in its order. A sequence that repeats is captured once into a [`Graph`], which keeps the memory and the
+//! kernels that it works with. Devices write buffers through shared references; as in CUDA, it is the caller who keeps streams in order.
 //!
 //! # Arguments
 //!
@@ -55,6 +55,7 @@ mod counts;
 mod cuda;
 mod emulator;
 mod error;
+mod held;
 mod launch;
 mod layout;
 mod shared;
@@ -98,6 +99,29 @@ struct Inner {
 pub(crate) enum Memory {
     Cuda(cuda::Memory),
     Emulator(emulator::Memory),
+}
+
+impl Memory {
+    /// Where it begins; no other memory in this process has this address.
+    fn address(&self) -> u64 {
+        match self {
+            Self::Cuda(memory) => memory.address(),
+            Self::Emulator(memory) => memory.address(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Cuda(memory) => memory.bytes,
+            Self::Emulator(memory) => memory.bytes(),
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        held::leave(self);
+    }
 }
 
 enum Backend {
@@ -230,7 +254,7 @@ impl Device {
     /// Out of memory.
     pub fn upload<T: Pod>(&self, content: &[T]) -> Result<Buffer<T>, DeviceError> {
         let buffer = self.zeros(content.len())?;
-        match buffer.memory() {
+        match &**buffer.memory() {
             Memory::Cuda(memory) => memory.fill(bytemuck::cast_slice(content))?,
             Memory::Emulator(memory) => memory.write(bytemuck::cast_slice(content)),
         }

@@ -100,6 +100,10 @@ macro_rules! pointers {
             fn add_layouts(all: &mut Layouts) {
                 T::add_layouts(all);
             }
+
+            fn addresses(&self, found: &mut dyn FnMut(u64)) {
+                found(self.0);
+            }
         }
 
         impl<T> $pointer<'_, T> {
@@ -125,7 +129,7 @@ pub unsafe trait Arguments: Copy {
     const NAME: &'static str;
 
     /// The same with pointers into buffers that live for `'b`.
-    type With<'b>: Copy;
+    type With<'b>: Shared;
 
     /// Adds the structure and all that it is made of.
     fn add_layouts(all: &mut Layouts);
@@ -165,6 +169,10 @@ macro_rules! arguments {
 
             fn add_layouts(all: &mut $crate::device::Layouts) {
                 <Self as $crate::device::Arguments>::add_layouts(all);
+            }
+
+            fn addresses(&self, found: &mut dyn FnMut(u64)) {
+                $( $crate::device::Shared::addresses(&self.$field, found); )+
             }
         }
 

@@ -1,22 +1,24 @@
 //! Memory of a device as a list of numbers.
 
-use super::{DeviceError, Memory, Queue, Stream, mixed};
+use super::{DeviceError, Memory, Queue, Stream, held, mixed};
 use bytemuck::Pod;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
-/// Memory of a device for `len` elements of type `T`.
+/// Memory of a device for `len` elements of type `T`. It is given back when the buffer and every [`Graph`](super::Graph) that works with it are
+/// dropped, and the work that uses it is done.
 pub struct Buffer<T> {
-    memory: Memory,
+    memory: Arc<Memory>,
     len: usize,
     element: PhantomData<T>,
 }
 
 impl<T: Pod> Buffer<T> {
     pub(super) fn new(memory: Memory, len: usize) -> Self {
-        Self { memory, len, element: PhantomData }
+        Self { memory: held::enter(memory), len, element: PhantomData }
     }
 
-    pub(super) fn memory(&self) -> &Memory {
+    pub(super) fn memory(&self) -> &Arc<Memory> {
         &self.memory
     }
 
@@ -40,10 +42,7 @@ impl<T: Pod> Buffer<T> {
 
     /// Where it begins in the memory of the device.
     pub(super) fn address(&self) -> u64 {
-        match &self.memory {
-            Memory::Cuda(memory) => memory.address(),
-            Memory::Emulator(memory) => memory.address(),
-        }
+        self.memory.address()
     }
 
     /// A pointer to the first element as an argument of a kernel: [`In`](super::In) or [`Out`](super::Out).
@@ -61,7 +60,7 @@ impl<T: Pod> Buffer<T> {
         }
         let bytes = bytemuck::cast_slice(content);
         stream.1.write(bytes.len());
-        match (&self.memory, &stream.0) {
+        match (&*self.memory, &stream.0) {
             (Memory::Cuda(memory), Queue::Cuda(stream)) => memory.write(stream, bytes),
             (Memory::Emulator(memory), Queue::Emulator) => {
                 memory.write(bytes);
@@ -91,7 +90,7 @@ impl<T: Pod> Buffer<T> {
         let offset = first * size_of::<T>();
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
         stream.1.read(bytes.len());
-        match (&self.memory, &stream.0) {
+        match (&*self.memory, &stream.0) {
             (Memory::Cuda(memory), Queue::Cuda(stream)) => memory.read(stream, offset, bytes),
             (Memory::Emulator(memory), Queue::Emulator) => {
                 memory.read(offset, bytes);

@@ -10,10 +10,9 @@ pub use memory::Memory;
 pub use stream::{Graph, Stream};
 pub use usage::{Usage, usage};
 
-use super::{DeviceError, Launch, Source, compile};
+use super::{DeviceError, Launch, Source, compile, held};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
-use std::cell::Cell;
 use std::ffi::{CString, c_void};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -166,11 +165,6 @@ impl Drop for Primary {
     }
 }
 
-thread_local! {
-    /// Whether this thread records: it must not wait for itself. The driver then says what is forbidden.
-    static RECORDING: Cell<bool> = const { Cell::new(false) };
-}
-
 // SAFETY: a context may be used from every thread; each call makes it current first.
 unsafe impl Send for Context {}
 // SAFETY: see above.
@@ -237,9 +231,9 @@ impl Context {
         self.asleep.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until no other thread records.
+    /// Waits until no other thread records. A thread that records must not wait for itself; the driver then says what is forbidden.
     fn quiet(&self) -> Option<MutexGuard<'_, ()>> {
-        (!RECORDING.get()).then(|| self.quiet.lock().unwrap_or_else(PoisonError::into_inner))
+        (!held::is_recording()).then(|| self.quiet.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn bind(&self) -> Result<(), DeviceError> {

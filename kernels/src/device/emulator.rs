@@ -3,6 +3,7 @@
 //! Memory is host memory, streams do their work at once, graphs keep theirs in a list. It is far too slow for anything but tests.
 
 use super::cache::digest;
+use super::held::{self, Held};
 use super::launch::FREE_SHARED;
 use super::{DeviceError, Extent, Launch, Source};
 use libloading::Library;
@@ -86,6 +87,11 @@ impl Memory {
         memory.try_reserve_exact(words).map_err(|_| DeviceError::OutOfMemory { asked: bytes, free: 0 })?;
         memory.resize_with(words, || AtomicU64::new(0));
         Ok(Self(Arc::new(memory), bytes))
+    }
+
+    /// What it holds.
+    pub fn bytes(&self) -> usize {
+        self.1
     }
 
     /// Address of the first byte, aligned to 16.
@@ -331,10 +337,21 @@ impl Recorded {
     }
 }
 
-/// Records what this thread enqueues.
-pub fn record<E>(enqueue: impl FnOnce() -> Result<(), E>) -> Result<Recorded, E> {
-    RECORDING.set(Some(Vec::new()));
-    let result = enqueue();
-    let list = RECORDING.take().unwrap_or_default();
-    result.map(|()| Recorded(list))
+/// Records what this thread enqueues, and what that works with.
+pub fn record<E: From<DeviceError>>(enqueue: impl FnOnce() -> Result<(), E>) -> Result<(Recorded, Held), E> {
+    /// Ends the recording, also where it panics.
+    struct End;
+
+    impl Drop for End {
+        fn drop(&mut self) {
+            RECORDING.set(None);
+        }
+    }
+
+    held::record(|| {
+        RECORDING.set(Some(Vec::new()));
+        let _end = End;
+        enqueue()?;
+        Ok(Recorded(RECORDING.take().unwrap_or_default()))
+    })
 }

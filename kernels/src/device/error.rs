@@ -125,6 +125,9 @@ pub enum DeviceError {
         /// What the driver says about it.
         text: String,
     },
+    /// What cannot be recorded into a sequence.
+    #[error("{0}")]
+    Recording(&'static str),
     /// The emulator cannot work.
     #[error("emulated device: {0}")]
     Emulator(String),

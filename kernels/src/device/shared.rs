@@ -15,8 +15,8 @@
 /// A type with the same size, alignment and meaning on the host and on devices.
 ///
 /// # Safety
-/// The declaration of [`declaration`](Self::declaration) must have the size and alignment of the Rust type, and every value that the device
-/// writes must be valid in Rust.
+/// The declaration of [`declaration`](Self::declaration) must have the size and alignment of the Rust type, every value that the device
+/// writes must be valid in Rust, and [`addresses`](Self::addresses) must leave out no pointer.
 pub unsafe trait Shared: Copy {
     /// Bytes of what a pointer leads to; 0 for what is not a pointer.
     const POINTEE: usize = 0;
@@ -29,6 +29,9 @@ pub unsafe trait Shared: Copy {
 
     /// Adds the structures that the type is made of, inner ones first.
     fn add_layouts(_all: &mut Layouts) {}
+
+    /// Gives `found` the address in each pointer of this value; null pointers may be among them.
+    fn addresses(&self, _found: &mut dyn FnMut(u64)) {}
 }
 
 macro_rules! numbers {

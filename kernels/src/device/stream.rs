@@ -1,8 +1,9 @@
 //! Streams, ordered queues of work, and graphs, sequences of work recorded from them.
 
 use super::counts::Counters;
+use super::held::{self, Held};
 use super::launch::{Function, SharedLimit};
-use super::{Arguments, Buffer, DeviceError, Kernel, Launch, Memory, cuda, emulator, mixed};
+use super::{Arguments, Buffer, DeviceError, Kernel, Launch, Memory, Shared, cuda, emulator, mixed};
 use bytemuck::Pod;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ impl Stream {
     /// Runs a kernel. An empty grid does nothing.
     ///
     /// The arguments have the type that the kernel was declared and compiled with, and their buffers live while the launch is enqueued.
-    /// Memory that is dropped afterwards is not given to others before the work is done; that of a [`Graph`] must outlive the graph.
+    /// Memory that is dropped afterwards is not given to others before the work is done, or, if it is recorded, before its [`Graph`] is dropped.
     ///
     /// # Errors
     /// [`DeviceError::Launch`] for more threads than a GPU can run, [`DeviceError::SharedMemory`] for more shared memory than there is, a
@@ -32,6 +33,7 @@ impl Stream {
         launch: Launch,
         arguments: A::With<'_>,
     ) -> Result<(), DeviceError> {
+        held::keep_launch(&kernel.function, |found| arguments.addresses(found));
         let (at, size) = ((&raw const arguments).cast::<MaybeUninit<u8>>(), size_of::<A::With<'_>>());
         // SAFETY: the bytes of `arguments`, which lives to the end of this function; they may be uninitialised where it has padding.
         let bytes = unsafe { std::slice::from_raw_parts(at, size) };
@@ -53,6 +55,7 @@ impl Stream {
         if launch.is_empty() {
             return Ok(());
         }
+        self.check_recorder()?;
         launch.check(name, function.shared_memory())?;
         shared.raise(function, launch.shared_bytes)?;
         self.1.launch();
@@ -67,12 +70,24 @@ impl Stream {
         }
     }
 
+    /// Refuses what would be recorded by another thread than the one that records, because the sequence would not keep what it works with.
+    fn check_recorder(&self) -> Result<(), DeviceError> {
+        match &self.0 {
+            Queue::Cuda(stream) if held::is_anyone_recording() && !held::is_recording() && stream.is_captured()? => {
+                Err(DeviceError::Recording("a thread enqueues work on a stream that another thread records"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Sets every byte of a buffer to zero.
     ///
     /// # Errors
     /// A lost device.
     pub fn zero<T: Pod>(&self, buffer: &Buffer<T>) -> Result<(), DeviceError> {
-        match (&self.0, buffer.memory()) {
+        self.check_recorder()?;
+        held::keep(buffer.memory());
+        match (&self.0, &**buffer.memory()) {
             (Queue::Cuda(stream), Memory::Cuda(memory)) => stream.zero(memory),
             (Queue::Emulator, Memory::Emulator(memory)) => emulator::enqueue(emulator::Work::zero(memory)),
             _ => Err(mixed()),
@@ -87,7 +102,10 @@ impl Stream {
         if from.len() != to.len() {
             return Err(DeviceError::Length { expected: to.len(), found: from.len() });
         }
-        match (&self.0, from.memory(), to.memory()) {
+        self.check_recorder()?;
+        held::keep(from.memory());
+        held::keep(to.memory());
+        match (&self.0, &**from.memory(), &**to.memory()) {
             (Queue::Cuda(stream), Memory::Cuda(from), Memory::Cuda(to)) => stream.copy(from, to),
             (Queue::Emulator, Memory::Emulator(from), Memory::Emulator(to)) => {
                 emulator::enqueue(emulator::Work::copy(from, to))
@@ -121,16 +139,24 @@ impl Stream {
     }
 
     /// Records what `enqueue` puts on this stream, and on others that fork from it and join it again ([`Stream::wait_for`]), instead of
-    /// doing it. The buffers that it uses must outlive the graph.
+    /// doing it. The graph keeps the memory and the kernels that it uses, also where buffers are dropped or replaced meanwhile.
     ///
     /// # Errors
-    /// Those of `enqueue`, and whatever cannot be recorded, such as reading a buffer.
+    /// Those of `enqueue`, and whatever cannot be recorded: reading a buffer, another sequence, on a GPU also work that other threads enqueue on
+    /// the stream and memory that is made. If `enqueue` panics, nothing has been recorded or done; the stream of a GPU is of no use then.
     pub fn capture<E: From<DeviceError>>(&self, enqueue: impl FnOnce() -> Result<(), E>) -> Result<Graph, E> {
         self.1.record();
-        Ok(Graph(match &self.0 {
-            Queue::Cuda(stream) => Recording::Cuda(Arc::new(stream.capture(enqueue)?)),
-            Queue::Emulator => Recording::Emulator(Arc::new(emulator::record(enqueue)?)),
-        }))
+        let (recording, held) = match &self.0 {
+            Queue::Cuda(stream) => {
+                let (graph, held) = stream.capture(enqueue)?;
+                (Recording::Cuda(Arc::new(graph)), held)
+            }
+            Queue::Emulator => {
+                let (recorded, held) = emulator::record(enqueue)?;
+                (Recording::Emulator(Arc::new(recorded)), held)
+            }
+        };
+        Ok(Graph { recording, _held: Arc::new(held) })
     }
 
     /// Seconds that the work enqueued by `enqueue` takes on the device, measured by the device.
@@ -149,9 +175,14 @@ impl Stream {
     }
 }
 
-/// A recorded sequence of work.
+/// A recorded sequence of work, with the memory and the kernels that it works with. Memory is given back when the last clone is dropped and the
+/// work is done.
 #[derive(Clone)]
-pub struct Graph(Recording);
+pub struct Graph {
+    // Dropped in this order.
+    recording: Recording,
+    _held: Arc<Held>,
+}
 
 #[derive(Clone)]
 enum Recording {
@@ -163,10 +194,14 @@ impl Graph {
     /// Enqueues all of it.
     ///
     /// # Errors
-    /// A lost device.
+    /// [`DeviceError::Recording`] while this thread records; a lost device.
     pub fn launch(&self, stream: &Stream) -> Result<(), DeviceError> {
+        if held::is_recording() {
+            return Err(held::nested());
+        }
+        stream.check_recorder()?;
         stream.1.graph();
-        match (&self.0, &stream.0) {
+        match (&self.recording, &stream.0) {
             (Recording::Cuda(graph), Queue::Cuda(stream)) => graph.launch(stream),
             (Recording::Emulator(recorded), Queue::Emulator) => recorded.run(),
             _ => Err(mixed()),

@@ -203,6 +203,61 @@ fn graphs_repeat_what_was_recorded_and_do_nothing_before() {
     assert_eq!(z.read(&stream).unwrap(), [0.0; 3]);
 }
 
+/// Buffers may be dropped and replaced after a sequence has been recorded: it works with those that it was recorded with, and gives them back at
+/// its end. Arguments may be made before the recording begins, and lead to the middle of a buffer.
+#[test]
+fn graphs_keep_the_memory_and_the_kernels_that_they_work_with() {
+    let (device, module, stream) = device();
+    let (x, y) = (device.upload(&[7.0, 1.0, 2.0, 3.0]).unwrap(), device.zeros::<f64>(3).unwrap());
+    let z = device.zeros::<f64>(3).unwrap();
+    let (filled, unused) = (device.upload(&[5.0; 3]).unwrap(), device.zeros::<f64>(3).unwrap());
+    let add = module.kernel::<AddArgs<'static>>("add").unwrap();
+    let arguments = AddArgs { x: In::from_element(&x, 1), y: y.arg(), n: 3, a: 2.0 };
+    let work = || {
+        stream.zero(&filled)?;
+        stream.launch(&add, Launch::new(1, 32), arguments)?;
+        stream.copy(&y, &z)
+    };
+    let graph = stream.capture(work).unwrap();
+    let memory = [&x, &y, &filled, &unused].map(|buffer| Arc::downgrade(buffer.memory()));
+    drop((x, y, filled, unused, add, module));
+    assert_eq!(memory.each_ref().map(|memory| memory.strong_count()), [1, 1, 1, 0]);
+    // On the emulator these would get the memory of those that were dropped.
+    let others: Vec<_> = (0..16).map(|n| device.upload(&[100.0; 4][..3 + n % 2]).unwrap()).collect();
+    let clone = graph.clone();
+    drop(graph);
+    for _ in 0..3 {
+        clone.launch(&stream).unwrap();
+    }
+    assert_eq!(z.read(&stream).unwrap(), [6.0, 12.0, 18.0]);
+    assert!(others.iter().all(|buffer| buffer.read(&stream).unwrap().iter().all(|x| *x == 100.0)));
+    drop(clone);
+    assert!(memory.iter().all(|memory| memory.strong_count() == 0));
+}
+
+/// A recording that fails or panics leaves nothing behind, and none is made within another.
+#[test]
+fn recordings_end_with_errors_and_panics_and_do_not_nest() {
+    let device = Device::emulator().unwrap();
+    let stream = device.stream().unwrap();
+    let ones = || device.upload(&[1.0; 3]).unwrap();
+    let (x, y) = (ones(), ones());
+    let nested = stream.capture(|| {
+        stream.zero(&x)?;
+        stream.capture(|| stream.zero(&x)).map(drop)
+    });
+    assert!(matches!(nested, Err(DeviceError::Recording(_))));
+    let graph = stream.capture(|| stream.zero(&y)).unwrap();
+    let launched = stream.capture(|| graph.launch(&stream));
+    assert!(matches!(launched, Err(DeviceError::Recording(_))));
+    let fails = std::panic::AssertUnwindSafe(|| stream.capture::<DeviceError>(|| panic!("a fault of the caller")));
+    assert!(std::panic::catch_unwind(fails).is_err());
+    assert_eq!((x.read(&stream).unwrap(), y.read(&stream).unwrap()), (vec![1.0; 3], vec![1.0; 3]));
+    // What comes next is done at once.
+    stream.zero(&x).unwrap();
+    assert_eq!(x.read(&stream).unwrap(), [0.0; 3]);
+}
+
 #[test]
 fn dropped_memory_is_not_given_to_others_while_work_uses_it() {
     let (device, module, stream) = device();

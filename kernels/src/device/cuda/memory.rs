@@ -169,7 +169,7 @@ impl Drop for Pool {
 pub struct Memory {
     context: Arc<Context>,
     pub(super) pointer: sys::CUdeviceptr,
-    pub(super) bytes: usize,
+    pub bytes: usize,
 }
 
 impl Memory {
@@ -233,12 +233,7 @@ impl Memory {
 
 /// Memory has its own stream, which is not recorded.
 fn recording() -> DeviceError {
-    let text = "memory is not given or filled while a sequence is recorded";
-    DeviceError::Driver {
-        call: "cuMemAllocAsync",
-        code: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED".into(),
-        text: text.into(),
-    }
+    DeviceError::Recording("memory is given or filled while a sequence is recorded")
 }
 
 impl Drop for Memory {

@@ -1,7 +1,8 @@
 //! Streams of the CUDA driver, and sequences recorded from them.
 
-use super::{Context, Memory, RECORDING, check};
+use super::{Context, Memory, check};
 use crate::device::DeviceError;
+use crate::device::held::{self, Held};
 use cudarc::driver::result;
 use cudarc::driver::sys;
 use std::sync::Arc;
@@ -128,17 +129,24 @@ impl Stream {
         Ok(f64::from(ms) * 1e-3)
     }
 
-    /// Records what `enqueue` puts on this stream.
-    pub fn capture<E: From<DeviceError>>(&self, enqueue: impl FnOnce() -> Result<(), E>) -> Result<Graph, E> {
+    /// Records what `enqueue` puts on this stream, and what that works with.
+    pub fn capture<E: From<DeviceError>>(&self, enqueue: impl FnOnce() -> Result<(), E>) -> Result<(Graph, Held), E> {
         self.context.bind()?;
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         let _quiet = self.context.quiet();
-        RECORDING.set(true);
         self.other_work();
-        let recorded = self.record(mode, enqueue);
+        let recorded = held::record(|| self.record(mode, enqueue));
         self.other_work();
-        RECORDING.set(false);
-        Ok(Graph::new(&self.context, recorded?)?)
+        let (recorded, held) = recorded?;
+        Ok((Graph::new(&self.context, recorded)?, held))
+    }
+
+    /// Whether what is enqueued here is recorded.
+    pub fn is_captured(&self) -> Result<bool, DeviceError> {
+        self.context.bind()?;
+        // SAFETY: the stream lives.
+        let status = check("cuStreamIsCapturing", unsafe { result::stream::is_capturing(self.stream) })?;
+        Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
     }
 
     fn record<E: From<DeviceError>>(

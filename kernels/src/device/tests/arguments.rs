@@ -73,6 +73,15 @@ macro_rules! wrong_arguments {
             out: Out<'a, i64>,
         }
         // SAFETY: wrong on purpose; nothing is launched with it.
+        unsafe impl Shared for $name<'_> {
+            fn declaration(name: &str) -> String {
+                format!("{} {name}", Self::NAME)
+            }
+            fn element(_lanes: usize) -> String {
+                Self::NAME.into()
+            }
+        }
+        // SAFETY: as above.
         unsafe impl Arguments for $name<'_> {
             const NAME: &'static str = stringify!($name);
             type With<'b> = $name<'b>;
