@@ -138,7 +138,7 @@ impl<T: Real> FmmBuilder<T> {
         let particles = particles(positions, self.targets)?;
         let exclusions = self.exclusions.unwrap_or_else(|| Exclusions::none(particles));
         let excluded = longest_excluded(&self.boundary, positions, &exclusions);
-        let workload = Workload::new(&self.boundary, positions, excluded.max(self.minimum_leaf));
+        let workload = Workload::in_own_unit(&self.boundary, positions, excluded.max(self.minimum_leaf));
         let mut settings = match self.accuracy {
             Accuracy::Tolerance(tolerance) => accuracy::estimate::<T>(tolerance, &workload)?,
             Accuracy::Order { order, separation } => {

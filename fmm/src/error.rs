@@ -12,7 +12,9 @@ use crate::solver::evaluation::MAX_STRAY;
 #[non_exhaustive]
 pub enum FmmError {
     /// The periods are not finite or not independent.
-    #[error("periods {periods:?}: they must be finite, not zero and point in different directions")]
+    #[error(
+        "periods {periods:?}: they must be finite, not zero and point in different directions, and the product of their lengths within the range of numbers"
+    )]
     Periods {
         /// The periods found.
         periods: Vec<[f64; 3]>,

@@ -2,7 +2,7 @@
 
 use crate::common::systems::{PERIODIC, SLAB, WIRE, filled};
 use crate::common::{cloud, run, solver};
-use fmm::{Boundary, Exclusions, Fmm, FmmBuilder, FmmError, Potentials, Settings, TreeShape};
+use fmm::{Boundary, Exclusions, Fmm, FmmBuilder, FmmError, Potentials, Settings, TreeShape, ewald};
 
 const CUBE: Boundary = Boundary::rectangular([2.0; 3]);
 
@@ -26,6 +26,46 @@ fn impossible_settings_are_refused() {
     assert!(matches!(fmm.set_boundary(Boundary::rectangular([0.0; 3])), Err(FmmError::Periods { .. })));
     assert!(matches!(fmm.set_boundary(Boundary::Open), Err(FmmError::Kind { .. })));
     assert_eq!(fmm.evaluate(&[], &[], &mut Potentials::default()), Err(FmmError::NotAssigned));
+}
+
+/// φ ∝ 1/L in any unit of length: of solvers for a tolerance, which choose a tree, and of exact sums. The sixth power of 2^±200 is beyond the range of
+/// numbers, and so is the fourth of 2^330.
+#[test]
+fn settings_and_exact_sums_do_not_depend_on_the_unit_of_length() {
+    let charges = [1.0, -1.5, 0.5];
+    let values = |kind: usize, unit: f64| {
+        let [a, b, c] = [[unit, 0.0, 0.0], [0.3 * unit, unit, 0.0], [0.0, 0.2 * unit, unit]];
+        let boundary = match kind {
+            0 => Boundary::Open,
+            1 => Boundary::Wire { period: a },
+            2 => Boundary::Slab { periods: [a, b] },
+            _ => Boundary::Periodic { cell: [a, b, c] },
+        };
+        let x = [[0.1, 0.2, 0.3], [0.6, 0.5, 0.9], [0.3, 0.3, 0.5]].map(|x| x.map(|x| x * unit));
+        let mut fmm = Fmm::builder().boundary(boundary).tolerance(1e-10).build_for(&x).unwrap();
+        let mut out = Potentials::default();
+        fmm.evaluate(&x, &charges, &mut out).unwrap();
+        let (_, exact) = ewald::evaluate(&boundary, &x, &charges, &Exclusions::none(3), 1e-15).unwrap();
+        let tree = fmm.settings().tree;
+        (tree, [out, exact].map(|p| (p.potential[0] * unit, p.field[0][1] * unit * unit)))
+    };
+    for kind in 0..=3 {
+        let (tree, [_, exact]) = values(kind, 1.0);
+        // Powers of two leave the same numbers, so that only sums made in another order differ.
+        let exponents: &[i32] = if kind == 0 { &[-200, -20, 20, 200, 330] } else { &[-200, -20, 20, 200] };
+        for &exponent in exponents {
+            let (found, values) = values(kind, f64::powi(2.0, exponent));
+            assert_eq!(found, tree, "2^{exponent}");
+            for (value, tolerance) in values.iter().zip([1e-9, 1e-13]) {
+                for (value, exact) in [(value.0, exact.0), (value.1, exact.1)] {
+                    assert!(
+                        (value - exact).abs() < tolerance * exact.abs().max(1.0),
+                        "{kind}, 2^{exponent}: {value} {exact}"
+                    );
+                }
+            }
+        }
+    }
 }
 
 #[test]

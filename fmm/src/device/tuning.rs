@@ -27,7 +27,7 @@ pub fn tune_on<T: Real + Pod>(
     tolerance: Tolerance,
 ) -> Result<Tuned, TuneError> {
     boundary.check()?;
-    let workload = Workload::new(boundary, positions, minimum_leaf);
+    let workload = Workload::in_own_unit(boundary, positions, minimum_leaf);
     let system = System { boundary, positions, charges, exclusions };
     let method = Method {
         single: size_of::<T>() == 4,

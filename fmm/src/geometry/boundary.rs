@@ -108,6 +108,17 @@ impl Boundary {
         Err(FmmError::Periods { periods: periods.to_vec() })
     }
 
+    /// The same where `unit` is the unit of length.
+    pub(crate) fn in_units_of(&self, unit: f64) -> Self {
+        let scaled = |period: [f64; 3]| period.map(|x| x / unit);
+        match *self {
+            Self::Open => Self::Open,
+            Self::Wire { period } => Self::Wire { period: scaled(period) },
+            Self::Slab { periods } => Self::Slab { periods: periods.map(scaled) },
+            Self::Periodic { cell } => Self::Periodic { cell: cell.map(scaled) },
+        }
+    }
+
     /// Whether a solver that was made for this boundary can go on with `next`.
     ///
     /// # Errors
@@ -117,6 +128,14 @@ impl Boundary {
         let [before, after] = [self, next].map(|boundary| boundary.periods().len());
         if before == after { Ok(()) } else { Err(FmmError::Kind { before, after }) }
     }
+}
+
+/// A power of two near the largest of these lengths, whatever their signs; those that are no numbers are left out. Numbers in units of it are exact, and
+/// products of several stay within the range of f64.
+pub(crate) fn unit_of(lengths: impl Iterator<Item = f64>) -> f64 {
+    let largest = lengths.map(f64::abs).filter(|x| x.is_finite()).fold(0.0, f64::max);
+    // Smaller or larger ones would have no reciprocal.
+    if largest > 0.0 { largest.log2().round().clamp(-1000.0, 1000.0).exp2() } else { 1.0 }
 }
 
 pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {

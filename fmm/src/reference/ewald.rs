@@ -32,7 +32,7 @@ use thiserror::Error;
 
 use crate::FmmError;
 use crate::checks::{check_charge, check_sums, check_system, existing};
-use crate::geometry::boundary::Boundary;
+use crate::geometry::boundary::{Boundary, unit_of};
 use crate::geometry::exclusions::Exclusions;
 use crate::potentials::Potentials;
 use crate::reference::direct;
@@ -122,8 +122,10 @@ fn sum(
     if *boundary == Boundary::Open {
         return direct::sum(positions, charges, exclusions, targets);
     }
-    let positions: Vec<_> = positions.iter().map(|&x| Vector3::from(x)).collect();
-    let cell = Cell::new(boundary.periods(), &positions, tolerance);
+    // In a unit near the periods the sixth power of a length is a number, too.
+    let unit = unit_of(boundary.periods().iter().flatten().copied());
+    let positions: Vec<_> = positions.iter().map(|x| Vector3::from(x.map(|x| x / unit))).collect();
+    let cell = Cell::new(boundary.in_units_of(unit).periods(), &positions, tolerance);
     let alpha = splitting * fastest_alpha(&cell, positions.len() as f64, targets.len() as f64);
     // e^{−c²} = tolerance ends the real sum at αr = c and the sum over waves at k/2α = c.
     let c = (-tolerance.ln()).sqrt();
@@ -136,7 +138,8 @@ fn sum(
         let own = -TWO_OVER_SQRT_PI * alpha * charges[i];
         parts.into_iter().fold((own, Vector3::zeros()), |sum, part| (sum.0 + part.0, sum.1 + part.1))
     };
-    let (potential, field) = targets.par_iter().map(parts).map(|(phi, field)| (phi, <[f64; 3]>::from(field))).unzip();
+    let in_units = |(phi, field): (f64, Vector3<f64>)| (phi / unit, <[f64; 3]>::from(field / unit / unit));
+    let (potential, field) = targets.par_iter().map(parts).map(in_units).unzip();
     Potentials { potential, field }
 }
 

@@ -10,7 +10,7 @@ use kernels::Real;
 use rayon::prelude::*;
 
 use crate::geometry::assignment::Geometry;
-use crate::geometry::boundary::{Boundary, dot, norm};
+use crate::geometry::boundary::{Boundary, dot, norm, unit_of};
 use crate::geometry::grid::{MAX_NEAR, NearSet, box_vectors};
 use crate::geometry::tree::{MAX_LEAVES, MAX_ROOT, TreeShape};
 use crate::operators::harmonics::count;
@@ -65,6 +65,14 @@ impl Workload {
         out.filled = out.occupied(positions, axes, low);
         out.density = Density::uneven(boundary, edges, positions);
         out
+    }
+
+    /// The same in a unit of length near the size of the system. Trees and settings do not depend on the unit, and products of lengths do not leave the range
+    /// of numbers.
+    pub(crate) fn in_own_unit(boundary: &Boundary, positions: &[[f64; 3]], minimum_leaf: f64) -> Self {
+        let unit = unit_of(boundary.periods().iter().chain(positions).flatten().copied());
+        let positions: Vec<[f64; 3]> = positions.iter().map(|p| p.map(|x| x / unit)).collect();
+        Self::new(&boundary.in_units_of(unit), &positions, minimum_leaf / unit)
     }
 
     /// Number of boxes near each leaf box, itself included.
