@@ -356,8 +356,10 @@ fn what_is_missing_or_wrong_is_named() {
     assert!(refused(&[]).contains("there is no lambda.csv"));
     let file = folder.path().join("titrate.toml");
     std::fs::write(&file, "").unwrap();
-    let said = String::from_utf8(octitrate(&["pka", file.to_str().unwrap()]).stderr).unwrap();
-    assert!(said.contains("titrate.toml is a file, and folders are evaluated"), "{said}");
+    for command in ["pka", "analyse"] {
+        let said = String::from_utf8(octitrate(&[command, file.to_str().unwrap()]).stderr).unwrap();
+        assert!(said.contains("titrate.toml is a file, and folders are evaluated"), "{command}: {said}");
+    }
     let write = |sites: &SitesFile, header: &str, rows: &str| {
         std::fs::write(run.join("sites.toml"), toml::to_string(sites).unwrap()).unwrap();
         std::fs::write(run.join("lambda.csv"), format!("time (ps){header}\n{rows}")).unwrap();

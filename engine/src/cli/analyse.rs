@@ -1,6 +1,7 @@
 //! `analyse`: averages, errors and drift of the energies of runs.
 
 use super::arguments::AnalyseArguments;
+use super::job::refuse_a_job;
 use octitrate::error::Result;
 use octitrate::evaluation::energies;
 use octitrate::report::analysis;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 /// [`octitrate::error::Error::Input`] if a folder holds no run or a table is damaged or too short, [`octitrate::error::Error::File`] if a result cannot be
 /// written.
 pub fn analyse(arguments: &AnalyseArguments) -> Result<ExitCode> {
+    arguments.folders.iter().try_for_each(|folder| refuse_a_job(folder))?;
     let output = arguments.output.as_ref().unwrap_or(&arguments.folders[0]);
     Folder::foresee_evaluation(output, &arguments.folders, &analysis::RESULTS)?;
     let (runs, left_out) = energies::read(&arguments.folders, arguments.equilibration)?;

@@ -91,6 +91,21 @@ fn time_in_queue(end: Option<&str>) -> Option<Duration> {
     Some(end.saturating_sub(now))
 }
 
+/// Refuses a file in the place of a folder of results, and names that folder if the file is a job.
+///
+/// # Errors
+/// [`Error::Input`] for a file.
+pub fn refuse_a_job(path: &Path) -> Result<()> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let help = match Config::load(path) {
+        Ok(config) => format!("name the folder of its results, {}", config.folder().display()),
+        Err(_) => "name the folder of a job, or those of its runs".to_string(),
+    };
+    Err(Error::input(format!("{} is a file, and folders are evaluated", path.display()), help))
+}
+
 /// With `force`, moves what is at the place of the results aside and says so.
 ///
 /// # Errors

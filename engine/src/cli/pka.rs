@@ -1,8 +1,8 @@
 //! `pka`: folders of runs are evaluated to pKa values.
 
 use crate::cli::arguments::PkaArguments;
+use crate::cli::job::refuse_a_job;
 use lambda::analysis::counted::Resampling;
-use octitrate::config::Config;
 use octitrate::error::{Error, Result};
 use octitrate::evaluation::comparison::Comparison;
 use octitrate::evaluation::finite_box::{FiniteBox, Solution};
@@ -10,7 +10,7 @@ use octitrate::evaluation::{measured, runs};
 use octitrate::output::{begun, files, screen};
 use octitrate::workflow::folder::{Folder, move_aside};
 use octitrate::workflow::pka::{self, Beside, Evaluation, Options};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Evaluates the runs, writes tables, plots and report, and prints the short table.
@@ -58,18 +58,6 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     Folder::claim_for_evaluation(output, &folders, &pka::RESULTS)?;
     line!("{}", pka::write(&evaluation, output, Beside::default())?);
     Ok(ExitCode::SUCCESS)
-}
-
-/// Refuses a file in the place of a folder, and names the folder of the results if it is a job.
-fn refuse_a_job(path: &Path) -> Result<()> {
-    if !path.is_file() {
-        return Ok(());
-    }
-    let help = match Config::load(path) {
-        Ok(config) => format!("name the folder of its results, {}", config.folder().display()),
-        Err(_) => "name the folder of a titration, or those of its runs".to_string(),
-    };
-    Err(Error::input(format!("{} is a file, and folders are evaluated", path.display()), help))
 }
 
 /// That the longest equilibration of several titrations (ps) counts for all, if they differ.

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use forcefield::Topology;
 use forcefield::fnv::Fnv1a;
 use forcefield::variants::{NamedTerm, NamedVariants, SiteVariants};
-use lambda::library::{Correction, Entry, SiteLibrary};
+use lambda::library::{Correction, Entry, LibraryError, SiteLibrary};
 use lambda::site::{Form, ResidueNames, Selection, Site, SiteRequest, Untitrated};
 
 /// A site with the request that asked for it, and the number of that (`None`: all residues of the library are wanted).
@@ -19,6 +19,10 @@ pub(super) struct Found<'a> {
 const PROTONS: &str = "build what shall titrate with every proton that it can have, Glu as GLH, Asp as ASH, His as HIP, and Lys, Arg, Tyr and Cys as they are; \
                        `octitrate prepare` of a PDB file does so, and `octitrate info` lists all names";
 
+/// What a library is.
+const FILES: &str =
+    "name the file of an entry, or a folder with such files; a relative path counts from the folder of the job";
+
 /// The library of a job: entries of the files it names first, then the built-in ones.
 ///
 /// # Errors
@@ -27,7 +31,13 @@ pub fn library(config: &Config) -> Result<SiteLibrary> {
     let mut library = SiteLibrary::default();
     for (index, path) in config.titration.iter().flat_map(|titration| &titration.library).enumerate() {
         let key = format!("titration.library.{index}");
-        library.extend(SiteLibrary::from_path(path).map_err(|e| config.error_at(&key, e.to_string(), ""))?);
+        let refused = |error| match error {
+            LibraryError::Io { path, source } => {
+                config.error_at(&key, Error::file(&path, "read the library", source).to_string(), FILES)
+            }
+            other => config.error_at(&key, other.to_string(), ""),
+        };
+        library.extend(SiteLibrary::from_path(path).map_err(refused)?);
     }
     let builtin = SiteLibrary::builtin();
     library.extend(builtin.map_err(|e| Error::input(format!("library of titratable residues: {e}"), ""))?);

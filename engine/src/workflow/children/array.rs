@@ -104,7 +104,10 @@ impl TaskArray<'_> {
             Choice::Cuda(gpus) => {
                 let count = bundles(runs, self.queue.jobs, gpus, self.atoms);
                 let most = runs.div_ceil(count.max(1));
-                let what = format!("One task per GPU, each with a bundle of at most {most} runs side by side.");
+                let what = match most {
+                    1 => "One task per GPU, each with one run.".to_string(),
+                    _ => format!("One task per GPU, each with a bundle of at most {most} runs side by side."),
+                };
                 Tasks { list, count, on_gpu: true, what }
             }
             _ => Tasks { list, count: runs, on_gpu: false, what: "One run per task.".to_string() },
