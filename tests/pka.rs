@@ -525,6 +525,11 @@ fn computed_values_are_compared_with_measured_ones() {
     assert!(said.contains("Asp 3, 2nd proton of it and Glu 4") && said.contains("left out of the averages"), "{said}");
     assert_eq!(json["statistics"].as_array().unwrap().len(), 0);
 
+    // Values of another protein: no table without a line.
+    write("1ABC,LYS,A,77,10.0,0.1\n");
+    let said = String::from_utf8(compare(&[]).stdout).unwrap();
+    assert!(said.contains("no measured value belongs to a site of these runs") && !said.contains("its difference"));
+
     // An evaluation without measured values leaves none of those before.
     assert!(octitrate(&["pka", path, "--draws", "20", "--no-parquet"]).status.success());
     assert!(!file.with_file_name("comparison.json").exists() && !file.with_file_name("comparison.csv").exists());

@@ -183,7 +183,11 @@ pub fn rows(comparison: &Comparison, labels: &Labels) -> Vec<Vec<String>> {
 /// The table for the terminal with the averages, and what has no counterpart.
 pub fn summary(comparison: &Comparison, labels: &Labels) -> String {
     let mut text = format!("against {}\n", comparison.file.display());
-    text += &aligned(&COLUMNS, rows(comparison, labels));
+    if comparison.rows.is_empty() {
+        text += "no measured value belongs to a site of these runs\n";
+    } else {
+        text += &aligned(&COLUMNS, rows(comparison, labels));
+    }
     let averages = |found: &Averages| {
         let largest = format!("{:+.2}", found.largest.difference).replace('-', "−");
         vec![
