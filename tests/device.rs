@@ -49,6 +49,37 @@ fn energies_and_forces_are_those_of_the_cpu() {
     }
 }
 
+/// Two molecules on each other push with more than the fixed-point numbers of a device hold. A look at the start tells what the CPU tells, and a minimisation
+/// takes them apart; so do looks and steps afterwards what they do without that past.
+#[test]
+fn atoms_on_each_other_are_named_and_minimised_as_on_the_cpu() {
+    let config = water("[electrostatics]\norder = 4\n[minimise]\n[dynamics]\nsteps = 10\n[thermostat]\n");
+    let device = Device::of_tests().unwrap();
+    let [mut here, mut there] = [None, Some(&device)].map(|device| {
+        let mut simulation = Simulation::on(&config, device).unwrap();
+        let mut state = simulation.state().unwrap();
+        let away = state.positions[0] - state.positions[300] + nalgebra::Vector3::new(0.07, 0.0, 0.0);
+        for position in &mut state.positions[300..303] {
+            *position += away;
+        }
+        simulation.restore(&state).unwrap();
+        simulation
+    });
+    assert!(there.energies().is_err(), "nothing is beyond the numbers of the device");
+    let [ours, theirs] = [&mut here, &mut there].map(|one| one.single_point().unwrap());
+    assert!(ours.energies == theirs.energies && ours.forces == theirs.forces);
+    let [ours, theirs] = [&mut here, &mut there].map(|one| one.check_first_forces(false).unwrap().unwrap());
+    assert!(ours.contains("SOL 1 OW (atom 1)") || ours.contains("SOL 101 OW (atom 301)"), "{ours}");
+    assert_eq!(ours, theirs);
+    let largest = |one: &Simulation| one.forces().iter().map(|force| force.norm()).fold(0.0, f64::max);
+    for one in [&mut here, &mut there] {
+        one.prepare(&mut |_| Ok(())).unwrap();
+        one.energies().unwrap();
+        assert!(largest(one) < 1e5, "{:e}", largest(one));
+        one.advance(10).unwrap();
+    }
+}
+
 #[test]
 fn a_few_steps_are_those_of_the_cpu() {
     let device = Device::of_tests().unwrap();

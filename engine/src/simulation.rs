@@ -16,7 +16,7 @@ mod start;
 mod tests;
 
 use crate::backend::choice::{Chosen, Share};
-use crate::backend::{Backend, ListOrigin};
+use crate::backend::{Backend, Evaluation, ListOrigin};
 use crate::checkpoint::Identity;
 use crate::config::Config;
 use crate::energies::Energies;
@@ -156,14 +156,11 @@ impl Simulation {
     /// # Errors
     /// [`Error::Physics`].
     pub fn single_point(&mut self) -> Result<SinglePoint> {
-        let energies = self.energies()?;
+        let mut cpu = None;
+        let Evaluation { energies, forces, by_weight } = self.evaluation_of_any_size(&mut cpu)?;
         let mut list = energies.terms().to_vec();
         list.push(Quantity { name: "potential", unit: "kJ/mol", value: energies.potential() });
-        Ok(SinglePoint {
-            energies: list,
-            forces: self.forces().to_vec(),
-            dvdl: Sites::columns(self.derivatives(), true),
-        })
+        Ok(SinglePoint { energies: list, forces: forces.clone(), dvdl: Sites::columns(by_weight, true) })
     }
 
     /// Seconds of a whole step and of each of its parts on a GPU; nothing on the CPU.

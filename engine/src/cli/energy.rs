@@ -26,7 +26,7 @@ pub fn energy(arguments: &EnergyArguments, device: Choice) -> Result<ExitCode> {
     }
     let mut simulation = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?;
     let point = simulation.single_point()?;
-    if let Some(hint) = simulation.large_force() {
+    if let Some(hint) = simulation.large_force(&point.forces) {
         warn(&hint);
     }
     let description = simulation.describe();

@@ -1,7 +1,9 @@
 //! The start of a simulation: minimisation and first velocities.
 
 use super::Simulation;
-use crate::error::{PhysicsError, Result};
+use crate::backend::cpu::Cpu;
+use crate::backend::{Backend, Evaluation, ListOrigin};
+use crate::error::{Error, PhysicsError, Result};
 use crate::motion::constraints::{Constraints, DEFAULT_TOLERANCE};
 use crate::motion::leapfrog::{LeapFrog, start_velocities};
 use crate::motion::minimise::{MinimiseEnd, MinimiseError, MinimiseSettings, steepest_descent};
@@ -22,8 +24,8 @@ impl Simulation {
     /// # Errors
     /// [`crate::error::Error::Physics`] that names the atom and what is next to it; a force that is not finite.
     pub fn check_first_forces(&mut self, is_minimised: bool) -> Result<Option<String>> {
-        self.energies()?;
-        let Some(message) = self.large_force() else { return Ok(None) };
+        let forces = self.evaluation_of_any_size(&mut None)?.forces.clone();
+        let Some(message) = self.large_force(&forces) else { return Ok(None) };
         let minimises = self.system.config.minimise.is_some();
         let help = match (minimises, is_minimised) {
             (true, false) => return Ok(Some(format!("{message}; the minimisation of the job has to take that away"))),
@@ -33,9 +35,30 @@ impl Simulation {
         Err(PhysicsError { message, term: "forces".into(), help: help.into(), ..PhysicsError::default() }.into())
     }
 
-    /// The largest force of the last [`Self::energies`] in words, if nothing can start from it.
-    pub fn large_force(&self) -> Option<String> {
-        let forces = self.forces().iter().map(|force| force.norm()).enumerate();
+    /// Energies, forces and ∂V/∂λ at the present positions. The forces of atoms that lie on each other can be beyond the fixed-point numbers of a GPU, 1e8
+    /// kJ/mol/nm, or not finite there; then the CPU computes them: `cpu` is made for it, and serves the next such positions.
+    ///
+    /// # Errors
+    /// [`Error::Physics`] that names the atom, if the CPU cannot either.
+    pub(super) fn evaluation_of_any_size<'a>(&'a mut self, cpu: &'a mut Option<Cpu>) -> Result<&'a Evaluation> {
+        match self.energies() {
+            Ok(_) => return Ok(self.backend.evaluation()),
+            Err(Error::Physics(_)) => self.touch(),
+            Err(other) => return Err(other),
+        }
+        let mut state = self.state.clone();
+        let cpu = match cpu {
+            Some(cpu) => cpu,
+            None => cpu.insert(Cpu::new(&self.system, &state, (*self.biases).clone())?),
+        };
+        cpu.load(&mut state, ListOrigin::Positions)?;
+        cpu.evaluate(&mut state)?;
+        Ok(cpu.evaluation())
+    }
+
+    /// The largest of these forces (kJ/mol/nm) at the present positions in words, if nothing can start from it.
+    pub fn large_force(&self, forces: &[Vector3<f64>]) -> Option<String> {
+        let forces = forces.iter().map(|force| force.norm()).enumerate();
         let (atom, force) = forces.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, force)| *force > LARGEST_FORCE)?;
         let topology = &self.system.topology;
         let mut message = format!("a force of {force:.1e} kJ/mol/nm acts on {}", topology.label(atom as u32));
@@ -68,14 +91,14 @@ impl Simulation {
         };
         let topology = &system.topology;
         let constraints = Constraints::with_equal_masses(topology, DEFAULT_TOLERANCE).map_err(|e| e.of(topology))?;
-        let mut x = self.state.positions.clone();
+        let (mut x, mut cpu) = (self.state.positions.clone(), None);
         let forces = |x: &[Vector3<f64>], forces: &mut [Vector3<f64>]| -> Result<f64> {
             self.state.positions.copy_from_slice(x);
             virtual_sites::place(&topology.virtual_sites, &mut self.state.positions);
             self.touch();
-            let energies = self.energies()?;
-            forces.copy_from_slice(self.forces());
-            Ok(energies.potential())
+            let evaluation = self.evaluation_of_any_size(&mut cpu)?;
+            forces.copy_from_slice(&evaluation.forces);
+            Ok(evaluation.energies.potential())
         };
         let ended = steepest_descent(&mut x, &constraints, &settings, forces, |_| ControlFlow::Continue(()));
         let (progress, end) = ended.map_err(|e| match e {

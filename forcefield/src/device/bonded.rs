@@ -311,7 +311,15 @@ impl DeviceBonded {
         Ok(())
     }
 
-    /// Whether a force was ever beyond the range of fixed-point numbers: the run has failed. Waits for the stream.
+    /// From now on [`Self::saturated`] tells of what comes.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn forget_saturation(&self, stream: &Stream) -> Result<(), DeviceError> {
+        stream.zero(&self.status)
+    }
+
+    /// Whether a force was beyond the range of fixed-point numbers since [`Self::forget_saturation`]: the run has failed. Waits for the stream.
     ///
     /// # Errors
     /// A lost device.

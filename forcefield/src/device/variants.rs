@@ -185,7 +185,18 @@ impl DeviceVariants {
         }
     }
 
-    /// Whether a force or ∂V/∂λ was ever beyond the range of fixed-point numbers: the run has failed. Waits for the stream.
+    /// From now on [`Self::saturated`] tells of what comes.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn forget_saturation(&self, stream: &Stream) -> Result<(), DeviceError> {
+        if let Some(pairs) = &self.pairs {
+            stream.zero(&pairs.status)?;
+        }
+        self.bonded.as_ref().map_or(Ok(()), |bonded| bonded.forget_saturation(stream))
+    }
+
+    /// Whether a force or ∂V/∂λ was beyond the range of fixed-point numbers since [`Self::forget_saturation`]: the run has failed. Waits for the stream.
     ///
     /// # Errors
     /// A lost device.

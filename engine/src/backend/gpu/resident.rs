@@ -197,6 +197,11 @@ impl Resident {
     ) -> Result<(), ResidentError> {
         let main = &self.streams.main;
         let atoms = &state.atoms;
+        // What was wrong with the state before says nothing of this one.
+        self.bonded.forget_saturation(main)?;
+        if let Some(variants) = &self.variants {
+            variants.forget_saturation(main)?;
+        }
         let now = ListState { positions: atoms.x.clone(), cell: atoms.cell };
         let (pairs, boxes) = lists.map_or((&now, &now), |lists| (&lists.pairs, &lists.boxes));
         if boxes.cell.is_periodic() {

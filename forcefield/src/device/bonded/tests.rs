@@ -229,6 +229,8 @@ fn forces_beyond_the_range_are_reported() {
         let sums = Sums { forces: &forces, energies: &energies, with_energy: true };
         terms.enqueue_forces(&stream, &x, &q, &cell, &potential, sums).unwrap();
         assert_eq!(terms.saturated(&stream).unwrap(), case > 0, "case {case}");
+        terms.forget_saturation(&stream).unwrap();
+        assert!(!terms.saturated(&stream).unwrap(), "case {case}");
     }
 }
 

@@ -244,6 +244,8 @@ fn forces_beyond_the_range_are_reported() {
     let case = Case::new(&sites(), &x, boxed(edges), SETTINGS, &FRACTIONAL);
     case.run(false);
     assert!(case.variants.saturated(&case.stream).unwrap());
+    case.variants.forget_saturation(&case.stream).unwrap();
+    assert!(!case.variants.saturated(&case.stream).unwrap());
 }
 
 #[test]
