@@ -46,8 +46,8 @@ use element::Element;
 use nonbonded::Nonbonded;
 
 /// Forces that are computed.
-const SUPPORTED: &str =
-    "HarmonicBondForce, HarmonicAngleForce, PeriodicTorsionForce, RBTorsionForce, CMAPTorsionForce, NonbondedForce";
+const SUPPORTED: &str = "HarmonicBondForce, HarmonicAngleForce, PeriodicTorsionForce, RBTorsionForce, CMAPTorsionForce, NonbondedForce, \
+     and CustomNonbondedForce, CustomBondForce and CustomTorsionForce of some energies";
 /// Forces of OpenMM that a job has keys for, and those keys.
 const LEFT_OUT: [(&str, &str); 6] = [
     ("CMMotionRemover", "dynamics.remove_com_interval"),
@@ -171,9 +171,24 @@ impl Reader {
                     self.notes.push(format!("{name} is left out: {keys} of the job decides"));
                     Ok(())
                 }
-                None => Err(force.error(SystemXmlProblem::Force { force: force.title(), supported: SUPPORTED })),
+                None => {
+                    let (title, remedy) = (force.title(), remedy(kind));
+                    Err(force.error(SystemXmlProblem::Force { force: title, supported: SUPPORTED, remedy }))
+                }
             },
         }
+    }
+}
+
+/// What to do about a force that is not computed.
+fn remedy(kind: &str) -> &'static str {
+    match kind {
+        "CustomExternalForce" => "remove it from the system: [position_restraints] of the job hold atoms in place",
+        "GBSAOBCForce" | "CustomGBForce" => "the solvent must be atoms: build the system in a box of water",
+        _ if kind.starts_with("Amoeba") || ["DrudeForce", "HippoNonbondedForce"].contains(&kind) => {
+            "supported are force fields of fixed charges"
+        }
+        _ => "if it is a bias or a restraint, remove it from the system and serialise that again",
     }
 }
 

@@ -18,8 +18,12 @@ use crate::topology::{Bond, HarmonicImproper};
 
 /// Relative difference of values that are the same function: constants such as π are written with ten digits or more.
 const SAME: f64 = 1e-8;
-/// Distances (nm) at which functions of a distance are compared; the first and the last give the coefficients.
-const DISTANCES: [f64; 9] = [0.1, 0.17, 0.25, 0.33, 0.47, 0.71, 1.0, 1.37, 2.9];
+/// Distances (nm) at which functions of a distance are compared. The far ones find what acts only there, such as a restraint with a flat bottom.
+const DISTANCES: [f64; 13] = [0.1, 0.17, 0.25, 0.33, 0.47, 0.71, 1.0, 1.37, 2.9, 5.3, 11.0, 31.0, 130.0];
+/// Two of them, whose values give the coefficients.
+const FITTED: [f64; 2] = [DISTANCES[0], DISTANCES[8]];
+/// The end of a message about an energy.
+const NO_FORM: &str = "its values are not of a form that is computed";
 /// Angles (rad) at which functions of a torsion are compared.
 const ANGLES: usize = 37;
 
@@ -91,9 +95,8 @@ fn shortened(text: &str) -> String {
 
 /// c6 and c12 of a function that is c12/r¹² − c6/r⁶ at all distances.
 fn lennard_jones(function: impl Fn(f64) -> f64) -> Option<Coefficients> {
-    let [near, .., far] = DISTANCES;
-    let values = [near, far].map(&function);
-    let [a, b] = [near, far].map(|r: f64| r.powi(6));
+    let values = FITTED.map(&function);
+    let [a, b] = FITTED.map(|r| r.powi(6));
     // r¹² V = c12 − c6 r⁶.
     let (u, v) = (values[0] * a * a, values[1] * b * b);
     let c6 = (u - v) / (b - a);
@@ -105,23 +108,35 @@ fn lennard_jones(function: impl Fn(f64) -> f64) -> Option<Coefficients> {
     (c6.is_finite() && c12.is_finite() && DISTANCES.into_iter().all(agrees)).then_some((c6, c12))
 }
 
-/// k of a function that is ½ k d² with the deviations `d` of `points` from one of the `candidates` at rest, and that candidate.
+/// k of a function that is ½ k d² with the deviations `d` of `points` from a value at rest, and that value: one of the `candidates`, or what the
+/// parabola through three neighbouring points has.
 fn harmonic(
     candidates: &[f64],
-    points: impl Iterator<Item = f64> + Clone,
+    points: &[f64],
     deviation: impl Fn(f64, f64) -> f64,
     function: impl Fn(f64) -> f64,
 ) -> Option<(f64, f64)> {
-    candidates.iter().find_map(|&rest| {
-        let largest = points.clone().max_by(|&a, &b| deviation(a, rest).abs().total_cmp(&deviation(b, rest).abs()))?;
-        let k = 2.0 * function(largest) / deviation(largest, rest).powi(2);
+    let vertices = points.windows(3).map(|x| deviation(vertex([x[0], x[1], x[2]], &function), 0.0));
+    let vertices = vertices.filter(|rest| rest.is_finite());
+    candidates.iter().copied().chain(vertices).find_map(|rest| {
+        let from_rest = |x: f64| deviation(x, rest);
+        let largest = *points.iter().max_by(|&&a, &&b| from_rest(a).abs().total_cmp(&from_rest(b).abs()))?;
+        let k = 2.0 * function(largest) / from_rest(largest).powi(2);
         // As it is written, or twice that.
         let written = candidates.iter().flat_map(|one| [*one, 2.0 * one]).find(|one| (one - k).abs() <= SAME * k.abs());
         let k = written.unwrap_or(k);
-        let scale = SAME * function(largest).abs();
-        let agrees = |x: f64| (function(x) - 0.5 * k * deviation(x, rest).powi(2)).abs() <= scale;
-        (k.is_finite() && points.clone().all(agrees)).then_some((rest, k))
+        // The difference of two numbers is as exact as the numbers are.
+        let scale = |x: f64| SAME * (0.5 * k).abs() * (x.abs() + rest.abs()).powi(2);
+        let agrees = |&x: &f64| (function(x) - 0.5 * k * from_rest(x).powi(2)).abs() <= scale(x);
+        (k.is_finite() && points.iter().all(agrees)).then_some((rest, k))
     })
+}
+
+/// Where the parabola through three points of a function has its vertex; not finite for a straight line.
+fn vertex([a, b, c]: [f64; 3], function: impl Fn(f64) -> f64) -> f64 {
+    let slope = |x: f64, y: f64| (function(y) - function(x)) / (y - x);
+    let bend = (slope(b, c) - slope(a, b)) / (c - a);
+    0.5 * (a + b - slope(a, b) / bend)
 }
 
 /// Reads a CustomNonbondedForce.
@@ -160,12 +175,12 @@ pub(super) fn nonbonded(
         for other in &kinds {
             let at = |r: f64| parsed.value(&[&[r], &one[..], &other[..], &globals[..]].concat());
             let Some(found) = lennard_jones(at) else {
-                let why = format!(
-                    "for particles with {} and {} its values are not of a form that is computed",
-                    said(&own, one),
-                    said(&own, other)
-                );
-                return Err(unknown(force, &why, KNOWN));
+                let particles = if own.is_empty() {
+                    String::new()
+                } else {
+                    format!("for particles with {} and {} ", said(&own, one), said(&own, other))
+                };
+                return Err(unknown(force, &(particles + NO_FORM), KNOWN));
             };
             table.push(found);
         }
@@ -188,6 +203,11 @@ pub(super) fn nonbonded(
         notes.push(words + "; [van_der_waals] of the job decides");
     }
     Ok(Custom { name: own.first().cloned().unwrap_or_default(), kinds, of_particles, table, exclusions })
+}
+
+/// That a function of these parameters is none of those that are computed.
+fn with_parameters(names: &[String], values: &[f64]) -> String {
+    if names.is_empty() { NO_FORM.into() } else { format!("with {} {NO_FORM}", said(names, values)) }
 }
 
 /// "type = 3, scale = 1".
@@ -215,12 +235,11 @@ pub(super) fn bonds(
             None => {
                 let at = |r: f64| parsed.value(&[&[r], &values[..], &globals[..]].concat());
                 let candidates = [&values[..], &globals[..]].concat();
-                let spring = || harmonic(&candidates, DISTANCES.into_iter(), |r, r0| r - r0, at);
+                let spring = || harmonic(&candidates, &DISTANCES, |r, r0| r - r0, at);
                 let found = lennard_jones(at).map(Distance::LennardJones);
-                let found = found.or_else(|| spring().map(|(r0, k)| Distance::Harmonic(r0, k))).ok_or_else(|| {
-                    let why = format!("with {} its values are not of a form that is computed", said(&own, &values));
-                    unknown(force, &why, KNOWN)
-                })?;
+                let found = found
+                    .or_else(|| spring().map(|(r0, k)| Distance::Harmonic(r0, k)))
+                    .ok_or_else(|| unknown(force, &with_parameters(&own, &values), KNOWN))?;
                 known.insert(key, found);
                 found
             }
@@ -245,7 +264,7 @@ pub(super) fn torsions(terms: &mut Terms, force: &Element<'_>) -> Result<(), Sys
     const KNOWN: &str = "any form of k/2 (theta - theta0)^2 that takes the difference between -pi and pi";
     let own = names(force, "PerTorsionParameters")?;
     let (parsed, globals) = expression(force, [vec!["theta".to_string()], own.clone()].concat())?;
-    let points = (0..ANGLES).map(|k| -PI + (k as f64 + 0.37) * 2.0 * PI / ANGLES as f64);
+    let points: [f64; ANGLES] = std::array::from_fn(|k| -PI + (k as f64 + 0.37) * 2.0 * PI / ANGLES as f64);
     let wrapped = |theta: f64, rest: f64| (theta - rest) - 2.0 * PI * ((theta - rest) / (2.0 * PI)).round();
     let mut known: HashMap<Vec<u64>, (f64, f64)> = HashMap::new();
     for one in force.children("Torsions") {
@@ -257,10 +276,8 @@ pub(super) fn torsions(terms: &mut Terms, force: &Element<'_>) -> Result<(), Sys
             None => {
                 let at = |theta: f64| parsed.value(&[&[theta], &values[..], &globals[..]].concat());
                 let candidates = [&values[..], &globals[..], &[0.0]].concat();
-                let found = harmonic(&candidates, points.clone(), wrapped, at).ok_or_else(|| {
-                    let why = format!("with {} its values are not of a form that is computed", said(&own, &values));
-                    unknown(force, &why, KNOWN)
-                })?;
+                let found = harmonic(&candidates, &points, wrapped, at)
+                    .ok_or_else(|| unknown(force, &with_parameters(&own, &values), KNOWN))?;
                 known.insert(key, found);
                 found
             }

@@ -91,7 +91,8 @@ pub enum SystemXmlProblem {
     },
     /// An atom without mass that is no virtual site, or of negative mass.
     #[error(
-        "atom {atom} has a mass of {mass} u: atoms that OpenMM holds in place are not supported, masses must be positive"
+        "atom {atom} has a mass of {mass} u: atoms that OpenMM holds in place are not supported, masses must be positive; give it its mass, and hold it by \
+         [position_restraints] of the job"
     )]
     Mass {
         /// Atom, from 1.
@@ -114,12 +115,14 @@ pub enum SystemXmlProblem {
     #[error(transparent)]
     Site(VirtualSiteError),
     /// A force that is not known.
-    #[error("{force} is not supported; supported are {supported}")]
+    #[error("{force} is not supported; supported are {supported}; {remedy}")]
     Force {
         /// Its class, and its name where that is another.
         force: String,
         /// Those that are.
         supported: &'static str,
+        /// What to do.
+        remedy: &'static str,
     },
     /// A property of a force that is not supported.
     #[error("{force}: {what}")]

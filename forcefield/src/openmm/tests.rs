@@ -7,7 +7,7 @@ use nalgebra::Vector3;
 use super::{SystemXml, parse_system};
 use crate::cell::Cell;
 use crate::structure::Structure;
-use crate::topology::Topology;
+use crate::topology::{Bond, Topology};
 use crate::virtual_sites::{VirtualSite, VirtualSiteKind};
 
 /// A chain of four atoms in one residue beside a rigid water.
@@ -228,6 +228,12 @@ fn what_is_not_understood_is_refused_with_its_line() {
             r#"type="CustomExternalForce""#,
             "CustomExternalForce 'CMMotionRemover' is not supported; supported are HarmonicBondForce",
         ),
+        (
+            r#"type="CMMotionRemover""#,
+            r#"type="CustomExternalForce""#,
+            "CustomBondForce and CustomTorsionForce of some energies; remove it from the system: [position_restraints] of the job",
+        ),
+        (r#"type="CMMotionRemover""#, r#"type="DrudeForce""#, "supported are force fields of fixed charges"),
         (r#"type="NonbondedForce""#, r#"type="MonteCarloBarostat""#, "Forces has no NonbondedForce"),
     ] {
         let error = with(from, to).unwrap_err();
@@ -372,6 +378,26 @@ fn pairs_and_distances_of_custom_bonds() {
     }
     let top = custom("Bond", "scale*k*(r-r0)^2", ["k", "r0"], [400.0, 0.37]).unwrap().topology;
     assert_eq!(top.bonds.first().map(|bond| (bond.atoms, bond.r0, bond.k)), Some(([0, 3], 0.37, 1600.0)));
+    // The length at rest is in the formula and in no parameter, or has another unit there.
+    for energy in ["k*(r-rest)^2; rest=0.37", "k*(10*r-z)^2/100"] {
+        let top = custom("Bond", energy, ["k", "z"], [400.0, 3.7]).unwrap().topology;
+        let Bond { atoms, r0, k } = top.bonds[0];
+        assert!(atoms == [0, 3] && (r0 - 0.37).abs() < 1e-12 && (k - 800.0).abs() < 1e-9, "{energy}: {r0} {k}");
+    }
+}
+
+/// A function that is zero at the distances of bonds and pairs need not be zero everywhere: restraints with a flat bottom act far away.
+#[test]
+fn what_acts_only_far_away_is_no_energy_of_zero() {
+    for energy in ["k*max(0, r-z)^2", "k*step(r-z)*(r-z)", "k*step(r-z)/r^6"] {
+        for z in [3.5, 9.0, 25.0, 100.0] {
+            let error = custom("Bond", energy, ["k", "z"], [50.0, z]).unwrap_err();
+            assert!(error.contains("its values are not of a form that is computed"), "{energy}, z = {z}: {error}");
+        }
+    }
+    let list = r#"<Parameter name="k"/>"#;
+    let error = with("<Forces>", &by_types("k1*step(r-3.5)*(r-3.5)", list, TYPES, ""));
+    assert!(error.unwrap_err().contains("its values are not of a form that is computed"));
 }
 
 #[test]
@@ -392,14 +418,21 @@ fn harmonic_impropers_are_told_by_their_values() {
             2.0,
             70.0,
         ),
+        // The angle at rest is in the formula.
+        (
+            "k*min(d, 2*pi - d)^2; d = abs(theta - 0.5); pi = 3.141592653589793",
+            ["k", "theta0"],
+            [50.0, 0.3],
+            0.5,
+            100.0,
+        ),
         // Without the turn it is the same function where nothing has to be turned.
         ("k*(theta-theta0)^2", ["k", "theta0"], [50.0, 0.0], 0.0, 100.0),
     ] {
         let top = custom("Torsion", energy, names, values).unwrap().topology;
-        assert_eq!(
-            top.harmonic_impropers.iter().map(|one| (one.atoms, one.xi0, one.k)).collect::<Vec<_>>(),
-            [([0, 1, 2, 3], xi0, k)]
-        );
+        let [one] = top.harmonic_impropers[..] else { panic!("{:?}", top.harmonic_impropers) };
+        let is_close = (one.xi0 - xi0).abs() < 1e-12 && (one.k - k).abs() < 1e-9;
+        assert!(one.atoms == [0, 1, 2, 3] && is_close, "{energy}: {one:?}");
     }
     assert!(custom("Torsion", "k*(theta-z)^2", ["k", "z"], [0.0, 0.0]).unwrap().topology.harmonic_impropers.is_empty());
 }
