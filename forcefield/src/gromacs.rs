@@ -28,7 +28,7 @@ const CONSTRAINTS: &str = "1 (with exclusions), 2 (without)";
 const SETTLES: &str = "1";
 const ANGLES: &str = "1 (harmonic), 5 (Urey–Bradley)";
 const DIHEDRALS: &str = "1 (periodic), 2 (harmonic improper), 3 (Ryckaert–Bellemans), 4 (periodic improper), \
-                         9 (periodic, several terms)";
+                         5 (Fourier), 9 (periodic, several terms)";
 const PAIRS: &str = "1 (Lennard-Jones and Coulomb)";
 const CMAPS: &str = "1";
 const POSITION_RESTRAINTS: &str = "1 (harmonic)";

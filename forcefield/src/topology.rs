@@ -289,7 +289,7 @@ pub struct Topology {
     pub propers: Vec<PeriodicDihedral>,
     /// Harmonic impropers (type 2).
     pub harmonic_impropers: Vec<HarmonicImproper>,
-    /// Ryckaert–Bellemans dihedrals (type 3).
+    /// Ryckaert–Bellemans dihedrals (type 3), and Fourier dihedrals (type 5) in this form.
     pub ryckaert_bellemans: Vec<RyckaertBellemans>,
     /// Correction maps.
     pub cmaps: Vec<Cmap>,

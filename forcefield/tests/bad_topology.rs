@@ -101,8 +101,8 @@ fn unsupported_functions() {
     refused("[ constraints ]\n1 2 3 0.1", 14, &["type 3"]);
     refused("[ settles ]\n1 2 0.1 0.16", 14, &["[ settles ]", "type 2"]);
     refused("[ position_restraints ]\n1 2 1 1 1", 14, &["type 2", "1 (harmonic)"]);
-    let four = format!("{METHANE}4 H 1 MET H3 1\n[ dihedrals ]\n1 2 3 4 5 1 2 3 4\n{TAIL}");
-    message_of(&format!("{HEAD}{four}"), 15, &["[ dihedrals ]", "type 5", "9 (periodic, several terms)"]);
+    let four = format!("{METHANE}4 H 1 MET H3 1\n[ dihedrals ]\n1 2 3 4 8 1 2\n{TAIL}");
+    message_of(&format!("{HEAD}{four}"), 15, &["[ dihedrals ]", "type 8", "9 (periodic, several terms)"]);
     message_of("[ defaults ]\n2 2\n", 2, &["non-bonded function '2'", "Lennard-Jones"]);
     message_of("[ defaults ]\n1 4\n", 2, &["combination rule '4'"]);
     message_of("[ defaults ]\n1 2 maybe\n", 2, &["gen-pairs 'maybe'", "yes, no"]);

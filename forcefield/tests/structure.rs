@@ -74,6 +74,8 @@ fn refusals() {
     let atom = "    1SOL     OW    1   0.126   1.624   1.679";
     refused(&format!("t\n2\n{atom}\n 3 3 3\n"), &["announces 2 atoms", "holds 1"]);
     refused(&format!("t\n1\n{atom}\n{atom}\n 3 3 3\n"), &["announces 1 atoms", "holds 2"]);
+    let frame = format!("t\n1\n{atom}\n 3 3 3\n");
+    refused(&frame.repeat(3), &["announces 1 atoms", "holds 9", "several frames: keep the lines of one"]);
     refused(&format!("t\n1\n{atom}\n 3 3 3 0 1 0 0 0 0\n"), &["line 4", "numbers 4, 5 and 7 must be zero"]);
     refused(&format!("t\n1\n{atom}\n 3 3 0.001 0 0 1 0 0 1\n"), &["line 4", "almost a plane"]);
     refused(&format!("t\n1\n{atom}\n 3 3 -3 0 0 1 0 0 1\n"), &["line 4", "positive"]);

@@ -21,15 +21,18 @@ pub(super) enum DihedralKind {
     HarmonicImproper,
     /// Function 3.
     RyckaertBellemans,
+    /// Function 5, which has Ryckaert–Bellemans coefficients of its own: [`fourier`].
+    Fourier,
 }
 
 impl DihedralKind {
-    /// The kind of a GROMACS function type, which is 1, 2, 3, 4 or 9.
+    /// The kind of a GROMACS function type, which is 1, 2, 3, 4, 5 or 9.
     pub fn of(function: u8) -> Self {
         match function {
             2 => Self::HarmonicImproper,
             3 => Self::RyckaertBellemans,
             4 => Self::PeriodicImproper,
+            5 => Self::Fourier,
             _ => Self::Proper,
         }
     }
@@ -51,8 +54,15 @@ impl DihedralKind {
             Self::Proper | Self::PeriodicImproper => 3,
             Self::HarmonicImproper => 2,
             Self::RyckaertBellemans => 6,
+            Self::Fourier => 4,
         }
     }
+}
+
+/// Ryckaert–Bellemans coefficients of V = ½ (f1 (1 + cos φ) + f2 (1 − cos 2φ) + f3 (1 + cos 3φ) + f4 (1 − cos 4φ)), the form of OPLS-AA:
+/// powers of cos ψ = −cos φ.
+pub(super) fn fourier([f1, f2, f3, f4]: [f64; 4]) -> [f64; 6] {
+    [f2 + 0.5 * (f1 + f3), 0.5 * (3.0 * f3 - f1), 4.0 * f4 - f2, -2.0 * f3, -4.0 * f4, 0.0]
 }
 
 type Pattern = [Option<u32>; 4];
@@ -125,4 +135,46 @@ impl DihedralTypes {
 
 fn matches(pattern: &Pattern, types: [u32; 4]) -> bool {
     pattern.iter().zip(types).all(|(p, t)| p.is_none_or(|p| p == t))
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::Vector3;
+
+    use super::fourier;
+    use crate::bonded::{dihedral::tests::twisted, ryckaert_bellemans};
+    use crate::gromacs::read_topology;
+    use crate::topology::{RyckaertBellemans, Topology};
+
+    #[test]
+    fn a_fourier_dihedral_is_its_series_of_cosines() {
+        let [f1, f2, f3, f4] = [1.3, 2.1, -0.7, 0.9];
+        let term = RyckaertBellemans { atoms: [0, 1, 2, 3], c: fourier([f1, f2, f3, f4]) };
+        for degrees in [-170.0, -60.0, 0.0, 45.0, 120.0, 180.0f64] {
+            let cos = |n: f64| (n * degrees.to_radians()).cos();
+            let series = f1 * (1.0 + cos(1.0)) + f2 * (1.0 - cos(2.0)) + f3 * (1.0 + cos(3.0)) + f4 * (1.0 - cos(4.0));
+            let found = ryckaert_bellemans::evaluate(&term, &twisted(degrees), &mut [Vector3::zeros(); 4]).energy;
+            assert!((found - 0.5 * series).abs() < 1e-12, "{degrees}: {found}");
+        }
+    }
+
+    /// By their line and by type; `gmx_d` 2022.5 gives a line of type 5 and one of type 3 with these coefficients the same energy.
+    #[test]
+    fn fourier_dihedrals_are_read() {
+        let read = |types: &str, parameters: &str| -> Topology {
+            let folder = temp_dir::TempDir::new().unwrap();
+            let path = folder.path().join("four.top");
+            let text = format!(
+                "[ defaults ]\n1 2\n[ atomtypes ]\nC 6 12 0 A 0.3 0.4\n{types}[ moleculetype ]\nFOUR 3\n[ atoms ]\n1 C 1 F C1 1\n2 C 1 F C2 1\n\
+                 3 C 1 F C3 1\n4 C 1 F C4 1\n[ dihedrals ]\n1 2 3 4 5 {parameters}\n[ system ]\nfour\n[ molecules ]\nFOUR 1\n"
+            );
+            std::fs::write(&path, text).unwrap();
+            read_topology(&path, &[], &[]).unwrap()
+        };
+        let on_line = read("", "1.3 2.1 -0.7 0.9");
+        let by_type = read("[ dihedraltypes ]\nX C C X 5 1.3 2.1 -0.7 0.9\nX C C X 3 1 2 3 4 5 6\n", "");
+        assert_eq!(on_line.ryckaert_bellemans, by_type.ryckaert_bellemans);
+        let expected = RyckaertBellemans { atoms: [0, 1, 2, 3], c: fourier([1.3, 2.1, -0.7, 0.9]) };
+        assert_eq!(on_line.ryckaert_bellemans, [expected]);
+    }
 }

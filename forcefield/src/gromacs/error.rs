@@ -35,7 +35,9 @@ pub enum TopologyProblem {
     #[error("the file is binary; a topology is a text, such as gmx pdb2gmx writes")]
     Binary,
     /// No directory of the search path holds the included file.
-    #[error("include file \"{name}\" not found; looked in {searched}")]
+    #[error(
+        "include file \"{name}\" not found; looked in {searched}; name the folder that it is in, or is named from, in system.include of the job"
+    )]
     IncludeNotFound {
         /// Name as given.
         name: String,

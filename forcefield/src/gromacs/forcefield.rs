@@ -239,7 +239,7 @@ impl ForceField {
         f.at_least(5, "type type [type type] function parameters")?;
         let is_function = |c: usize| f.words().get(c).is_some_and(|w| w.len() == 1 && w.as_bytes()[0].is_ascii_digit());
         let n = if is_function(2) { 2 } else { 4 };
-        let function = f.function(n, &[1, 2, 3, 4, 9], super::DIHEDRALS)?;
+        let function = f.function(n, &[1, 2, 3, 4, 5, 9], super::DIHEDRALS)?;
         let names = match n {
             4 => [f.word(0), f.word(1), f.word(2), f.word(3)],
             _ if function == 2 => [f.word(0), "X", "X", f.word(1)],

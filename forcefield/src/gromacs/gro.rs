@@ -39,7 +39,7 @@ pub enum StructureError {
         message: String,
     },
     /// The header and the file disagree on the number of atoms.
-    #[error("{}: line 2 announces {announced} atoms, but the file holds {found} atom lines and a box line", file.display())]
+    #[error("{}: line 2 announces {announced} atoms, but the file holds {found} atom lines and a box line{}", file.display(), frames(*announced, *found))]
     Count {
         /// The file.
         file: PathBuf,
@@ -60,6 +60,16 @@ pub enum StructureError {
         /// Value.
         value: f64,
     },
+}
+
+/// What to do with a file of several frames: each has a title, a number, its atoms and a box.
+fn frames(announced: usize, found: usize) -> &'static str {
+    let lines = announced.saturating_add(3);
+    if found > announced && (found + 3).is_multiple_of(lines) {
+        "; it has several frames: keep the lines of one, or write one by gmx trjconv -dump"
+    } else {
+        ""
+    }
 }
 
 /// Read a `.gro` file with one frame.

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::dihedral_types::DihedralKind;
+use super::dihedral_types::{DihedralKind, fourier};
 use super::error::{TopologyError, TopologyProblem};
 use super::exclude;
 use super::fields::{Fields, Parameters};
@@ -233,7 +233,7 @@ impl MoleculeType {
     pub fn read_dihedral(&mut self, ff: &ForceField, line: &SourceLine) -> Result<(), TopologyError> {
         let f = Fields::new("dihedrals", line);
         let atoms = self.atoms(&f, "atom atom atom atom [function [parameters]]")?;
-        let function = f.function(4, &[1, 2, 3, 4, 9], super::DIHEDRALS)?;
+        let function = f.function(4, &[1, 2, 3, 4, 5, 9], super::DIHEDRALS)?;
         let kind = DihedralKind::of(function);
         if let Some(p) = f.parameters(5, function, kind.n_parameters())? {
             kind.check(&p, &f)?;
@@ -257,8 +257,8 @@ impl MoleculeType {
                     self.top.harmonic_impropers.push(HarmonicImproper { atoms, xi0: xi0.to_radians(), k });
                 }
             }
-            DihedralKind::RyckaertBellemans => {
-                let c = p.get();
+            DihedralKind::RyckaertBellemans | DihedralKind::Fourier => {
+                let c = if kind == DihedralKind::Fourier { fourier(p.get()) } else { p.get() };
                 if c != [0.0; 6] {
                     self.top.ryckaert_bellemans.push(RyckaertBellemans { atoms, c });
                 }
