@@ -42,9 +42,14 @@ pub fn split(
     Ok((topology, Some(variants)))
 }
 
-/// What the FMM refused, with the atom behind its particle number.
+/// What the FMM refused, with the atoms behind its particle numbers.
 pub fn coulomb_error(error: &FmmError, topology: &Topology) -> Error {
+    let mut help = "atoms that overlap: minimise first, or use a shorter time step";
     let (message, particle) = match error {
+        FmmError::ExclusionTooFar { i, j } => {
+            help = "choose a smaller electrostatics.depth, or leave it out";
+            (format!("the excluded {} is farther away than two near boxes", topology.label(*j as u32)), Some(*i))
+        }
         FmmError::NotFinite { particle, what } => (format!("the {what} of an atom is not finite"), Some(*particle)),
         FmmError::Coincident { particle, other } => {
             let other = other.map_or("another atom".into(), |other| topology.label(other as u32));
@@ -60,7 +65,7 @@ pub fn coulomb_error(error: &FmmError, topology: &Topology) -> Error {
         message,
         term: "Coulomb".into(),
         atom: particle.map(|particle| topology.label(particle as u32)),
-        help: "atoms that overlap: minimise first, or use a shorter time step".into(),
+        help: help.into(),
         ..PhysicsError::default()
     }
     .into()
