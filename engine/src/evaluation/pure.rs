@@ -21,6 +21,9 @@ use lambda::bias::simplex::SimplexBasis;
 /// standard deviations of 1PGB, 2LZT and 1STN with CHARMM36m), and a mean of exponentials of 2 RT needs some hundred times as many frames.
 pub(super) const NEAR: f64 = 0.9;
 
+/// What takes up the charge of the sites in a run whose buffer follows them ([`lambda::library::Conditions::compensation`]).
+const FOLLOWS: &str = "buffers";
+
 /// What it takes in units of RT to bring each frame to its form, infinite for those that do not count; `None` if the run does not tell.
 pub(super) fn perturbations(run: &Run, site: &SiteRecord, weights: &[Vec<f64>], states: &[State]) -> Option<Vec<f64>> {
     let conditions = site.conditions.as_ref()?;
@@ -29,7 +32,9 @@ pub(super) fn perturbations(run: &Run, site: &SiteRecord, weights: &[Vec<f64>], 
         return None;
     }
     let (own, slopes) = (taken_away(site)?, run.slopes(&site.name)?);
-    let buffer = match run.sites.sites.iter().find(|one| one.kind == Kind::Buffer) {
+    // One that is held, or moves freely, takes up nothing.
+    let follows = conditions.compensation == FOLLOWS;
+    let buffer = match run.sites.sites.iter().find(|one| follows && one.kind == Kind::Buffer) {
         Some(buffer) => Some(Buffer::new(run, buffer)?),
         None => None,
     };
@@ -106,7 +111,11 @@ mod tests {
             name: "HIS 5".into(),
             coordinate: "linear".into(),
             forms: vec![form(1.0), form(0.0), form(0.0)],
-            conditions: Some(Conditions { interpolation: "hamiltonian".into(), ..Conditions::default() }),
+            conditions: Some(Conditions {
+                interpolation: "hamiltonian".into(),
+                compensation: "buffers".into(),
+                ..Conditions::default()
+            }),
             correction: Some(PolynomialRecord {
                 degree: 2,
                 interior_degree: 0,
@@ -159,6 +168,19 @@ mod tests {
         assert!((found[1] - second / rt).abs() < 1e-12, "{} {}", found[1], second / rt);
         // Above the threshold and too far from the form; at a form.
         assert_eq!(found[2..], [f64::INFINITY, 0.0]);
+    }
+
+    /// A buffer with `fixed` or `neutral = false` stays where it is while a site goes to its form: what the site loses is all that it takes.
+    #[test]
+    fn a_buffer_that_does_not_follow_takes_up_nothing() {
+        let mut run = run(&[[0.95, 0.08, -0.03]]);
+        run.sites.sites[0].conditions.as_mut().unwrap().compensation = "background".into();
+        let with = found(&run);
+        run.sites.sites.pop();
+        run.series.lambda.pop();
+        run.series.dvdl.pop();
+        assert!(with.is_some());
+        assert_eq!(with, found(&run));
     }
 
     #[test]
