@@ -21,10 +21,9 @@ mod warnings;
 pub use buffer::{NAME as BUFFER, residue as buffer_residue};
 pub use find::{library, lj_types};
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, OBSERVE};
 use crate::error::{Error, PhysicsError, Result};
 use crate::state::{BarrierState, SitesState};
-pub(crate) use bias::OBSERVE;
 use bias::{Recipe, no_ph};
 pub(crate) use factors::check as check_factors;
 use find::{Found, are_known, find, left_fixed, variants};

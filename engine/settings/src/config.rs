@@ -44,7 +44,7 @@ pub use quantity::Quantity;
 pub use system::System;
 pub use thermostat::{Thermostat, ThermostatKind};
 pub use titrate::{Jobs, Titrate};
-pub use titration::barrier::{AdaptingBarrier, Barrier};
+pub use titration::barrier::{AdaptingBarrier, Barrier, CHANGES, OBSERVE};
 pub use titration::buffer::{ChargeBuffer, Molecules};
 pub use titration::mismatch::{Allowed, Mismatch};
 pub use titration::site::{SiteSettings, Start};
@@ -274,7 +274,8 @@ impl Config {
             titration.relax = titration.relax.or(end);
             return titration.check_relax(restrained);
         };
-        titrate.resolve_equilibration(&mut titration.relax, end, &self.dynamics)?;
+        let adapting = titration.adapting(self.dynamics.time_step);
+        titrate.resolve_equilibration(&mut titration.relax, (end, adapting), &self.dynamics)?;
         titrate.check_lines(&self.dynamics, self.output.lambda)?;
         titration.check_relax(restrained)?;
         if self.electrostatics.boundary == Boundary::Periodic && titration.compensation.is_none() {

@@ -6,19 +6,13 @@
 //! neither depends on who looks or where a run is stopped. The height of each barrier is part of the state ([`BarrierState`]); what a change
 //! does to the energy is kept there too, so that the conserved quantity stays one.
 
-use crate::config::{self, Config, PhTerm};
+use crate::config::{self, CHANGES, Config, OBSERVE, PhTerm};
 use crate::error::{Error, Result};
 use crate::state::BarrierState;
 use lambda::bias::{Acidity, Barrier, BarrierTuner, Entropy, ModelCorrection, PhPotential, Separation, SiteBias};
 use lambda::coordinate::Coordinate;
 use lambda::library::Correction;
 use lambda::site::Site;
-
-/// Steps between two looks of a barrier that adapts.
-pub(crate) const OBSERVE: u64 = 100;
-
-/// Changes of a barrier that adapts until it is frozen.
-const CHANGES: u64 = 10;
 
 /// What the bias of a site that moves is made of.
 #[derive(Clone, Debug)]
@@ -60,10 +54,8 @@ impl Recipe {
         let tuning = match barrier {
             config::Barrier::Height(_) => None,
             config::Barrier::Adapting(adapting) => {
-                let steps = adapting.during.get() / config.dynamics.time_step.get();
-                let looks = (steps / (OBSERVE * CHANGES) as f64).round().max(1.0) as u64;
                 let tuner = BarrierTuner::new(adapting.start.get(), adapting.rate.get() * 1e-3, temperature);
-                Some(Tuning { tuner, every: looks * OBSERVE })
+                Some(Tuning { tuner, every: adapting.every(config.dynamics.time_step) })
             }
         };
         Ok(Self {

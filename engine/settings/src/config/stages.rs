@@ -2,6 +2,7 @@
 
 use super::Config;
 use super::quantity::Time;
+use super::titration::barrier::frozen;
 
 impl Config {
     /// The stages of a run with their times, a line each; none where a run has one stage alone, and of a calibration, whose runs differ.
@@ -17,6 +18,7 @@ impl Config {
         let constant = self.barostat.as_ref().map_or(0, |barostat| barostat.start_steps(step));
         let constant = of_steps(constant);
         let held = self.titration.as_ref().and_then(|titration| titration.relax).map_or(0.0, |relax| relax.get());
+        let frozen = self.titration.as_ref().map_or(0.0, |titration| frozen(held, titration.adapting(step), step));
         let left_out = self.titrate.as_ref().map_or(0.0, |titrate| titrate.equilibration());
         let length = rounded(self.length());
 
@@ -26,7 +28,7 @@ impl Config {
             let (steps, force) = (minimise.steps, minimise.force_tolerance);
             stages.push(format!("minimised: up to {steps} steps, or until no force is above {force}{restrained}"));
         }
-        let mut marks = vec![whole, end, constant, held, left_out, length];
+        let mut marks = vec![whole, end, constant, held, frozen, left_out, length];
         marks.retain(|&mark| mark > 0.0 && mark <= length);
         marks.sort_by(f64::total_cmp);
         marks.dedup();
@@ -43,6 +45,9 @@ impl Config {
             }
             if self.titration.is_some() {
                 facts.push(if from < held { "λ is held" } else { "λ moves" }.into());
+                if (held..frozen).contains(&from) {
+                    facts.push("barriers adapt".into());
+                }
             }
             if self.titrate.is_some() {
                 facts.push(if from < left_out { "left out of the evaluation" } else { "evaluated" }.into());
@@ -111,6 +116,36 @@ mod tests {
             ["0 ps to 30 ps: constant volume", "30 ps to 1 ns: constant pressure"]
         );
         assert!(stages(&format!("{plain}start = \"0 ps\"\n")).is_empty(), "none is the same as no time");
+    }
+
+    /// Unless the job says otherwise λ is held for as long as barriers adapt then, and all of that is left out; of what it says the rest is for λ to be held.
+    #[test]
+    fn what_barriers_adapt_in_is_left_out() {
+        let of = |titration: &str, equilibration: &str| {
+            stages(&format!(
+                "[dynamics]\nduration = \"1 ns\"\n[thermostat]\n[titration]\n{titration}\n[titrate]\nph = [4.0, 5.0]\n{equilibration}\n"
+            ))
+        };
+        let adapting = "barrier = { rate = \"20 /ns\", during = \"99.9 ps\" }";
+        let long = [
+            "0 ps to 100 ps: λ is held, left out of the evaluation",
+            "100 ps to 200 ps: λ moves, barriers adapt, left out of the evaluation",
+            "200 ps to 1 ns: λ moves, evaluated",
+        ];
+        assert_eq!(of(adapting, ""), long);
+        // A site may have its own.
+        let own = format!("[[titration.site]]\nresidue = \"GLH 2\"\n{adapting}");
+        assert_eq!(of(&own, ""), long);
+        let short = of(adapting, "equilibration = \"120.1 ps\"");
+        assert_eq!(short[0], "0 ps to 20 ps: λ is held, left out of the evaluation");
+        assert_eq!(short[1], "20 ps to 120 ps: λ moves, barriers adapt, left out of the evaluation");
+        assert_eq!(short[2], "120 ps to 120.1 ps: λ moves, left out of the evaluation");
+        // The first look is at a multiple of a hundred steps.
+        let odd = of(&format!("{adapting}\nrelax = \"0.25 ps\""), "");
+        assert_eq!(odd[1], "0.25 ps to 100.4 ps: λ moves, barriers adapt, left out of the evaluation");
+        assert_eq!(odd[2], "100.4 ps to 1 ns: λ moves, evaluated");
+        let plain = of("", "");
+        assert_eq!(plain[1], "50 ps to 100 ps: λ moves, left out of the evaluation");
     }
 
     #[test]

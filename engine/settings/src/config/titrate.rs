@@ -4,6 +4,7 @@ use super::auto_or::AutoOr;
 use super::check::{Check, exists, make_absolute, not_negative, ph, positive, require, whole_steps, wrong};
 use super::dynamics::Dynamics;
 use super::quantity::Time;
+use super::titration::barrier::{OBSERVE, frozen};
 use super::values::Values;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,7 +36,7 @@ pub struct Titrate {
     /// Start of each run that is left out of the evaluation at least (ps), shorter than a run. More is left out where the beginning of a run
     /// differs from the rest of it. λ is held during the first part of it, `titration.relax`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-absent" = "a tenth of a run, with `until` of the first look, or twice `titration.relax`, `barostat.start` or `[position_restraints]` if that is longer"))]
+    #[schemars(extend("x-absent" = "a tenth of a run, with `until` of the first look, or twice `titration.relax`, `barostat.start`, `[position_restraints]` or the time for which a barrier adapts if that is longer"))]
     pub equilibration: Option<Time>,
     /// Time between two attempts of neighbours to swap their pH (ps), a whole number of time steps. With it the titration is a replica
     /// exchange: all runs go on in one process with one checkpoint, and transitions at one pH help the others.
@@ -156,11 +157,11 @@ impl Titrate {
     }
 
     /// Fills in the equilibration; the time in which λ is held, `relax`, is the first half of it unless given, and no shorter than until the
-    /// restraints, and the time at constant volume, `end`.
+    /// restraints, and the time at constant volume, `end`. Barriers that adapt do so for `adapting` (ps) once λ moves.
     pub(super) fn resolve_equilibration(
         &mut self,
         relax: &mut Option<Time>,
-        end: Option<Time>,
+        (end, adapting): (Option<Time>, f64),
         dynamics: &Dynamics,
     ) -> Check {
         let step = dynamics.time_step.get();
@@ -169,7 +170,11 @@ impl Titrate {
         let end = end.map_or(0.0, |end| end.get());
         // Where a run is hardly longer than its restraints, all that is left is half for λ to settle, half to count.
         let after = (2.0 * end).min(0.5 * (end + dynamics.length()));
-        let asked = relax.map_or(after, |relax| 2.0 * relax.get());
+        let frozen = |relax: f64| frozen(relax, adapting, dynamics.time_step);
+        let asked = match *relax {
+            Some(relax) => (2.0 * relax.get()).max(frozen(relax.get())),
+            None => after.max(2.0 * adapting).max(frozen(end)),
+        };
         // What is looked at first decides, where there are looks.
         let mut first = dynamics.length();
         if self.until.is_some() {
@@ -177,8 +182,20 @@ impl Titrate {
             first = self.until_from.get_or_insert(whole((0.1 * first).max(2.5 * left_out).min(first))).get();
         }
         let equilibration = *self.equilibration.get_or_insert(whole((0.1 * first).max(asked)));
-        let relax = *relax.get_or_insert(Time::new(whole(0.5 * equilibration.get()).get().max(end)));
+        // Where barriers adapt what they leave of it, to a multiple of the steps between their looks.
+        let look = OBSERVE as f64 * step;
+        let left =
+            ((0.5 * equilibration.get()).min(equilibration.get() - adapting).max(0.0) / look + 1e-9).floor() * look;
+        let half = if adapting > 0.0 { left } else { 0.5 * equilibration.get() };
+        let relax = *relax.get_or_insert(Time::new(whole(half).get().max(end)));
         self.check_until(dynamics)?;
+        let frozen = Time::new(frozen(relax.get()));
+        if frozen.get() > equilibration.get() {
+            let message = format!("barriers adapt until {frozen}, and {equilibration} are left out of the evaluation");
+            let help =
+                format!("leave out {frozen} or more, or let barriers adapt for less (`during` of titration.barrier)");
+            return Err(wrong("titrate.equilibration", message, help));
+        }
         if relax.get() <= equilibration.get() {
             return dynamics.check_equilibration("titrate.equilibration", equilibration);
         }

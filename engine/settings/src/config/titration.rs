@@ -220,6 +220,16 @@ impl Titration {
         self.check_ph(surroundings.ph_is_set_by_a_workflow)
     }
 
+    /// Time for which λ moves until no barrier adapts any more (ps); zero if none does.
+    pub(super) fn adapting(&self, step: Time) -> f64 {
+        let moving = self.sites.iter().filter(|site| site.fixed.is_none());
+        let mut barriers: Vec<Barrier> = moving.map(|site| site.barrier.unwrap_or(self.barrier)).collect();
+        if self.sites.is_empty() {
+            barriers.push(self.barrier);
+        }
+        barriers.iter().map(|barrier| barrier.frozen_after(step)).max().unwrap_or(0) as f64 * step.get()
+    }
+
     /// Checks that λ is held until the restraints `end`.
     pub(super) fn check_relax(&self, end: Option<Time>) -> Check {
         let (Some(relax), Some(end)) = (self.relax, end) else { return Ok(()) };

@@ -16,6 +16,12 @@ pub enum Barrier {
     Adapting(AdaptingBarrier),
 }
 
+/// Steps between two looks of a barrier that adapts.
+pub const OBSERVE: u64 = 100;
+
+/// Changes of a barrier that adapts until it is frozen.
+pub const CHANGES: u64 = 10;
+
 /// A barrier that adapts at the beginning of a run and is frozen from then on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -25,7 +31,7 @@ pub struct AdaptingBarrier {
     /// Height at the start (kJ/mol), zero or more.
     #[serde(default = "start")]
     pub start: Energy,
-    /// Time after which the height is frozen (ps), to multiples of a thousand steps. Leave this time out of the evaluation.
+    /// Time in which λ moves until the height is frozen (ps), to multiples of a thousand steps. `titrate.equilibration` leaves it out of the evaluation.
     #[serde(default = "during")]
     pub during: Time,
 }
@@ -36,6 +42,23 @@ fn start() -> Energy {
 
 fn during() -> Time {
     Time::new(100.0)
+}
+
+impl AdaptingBarrier {
+    /// Steps between two changes in steps of `step`; the last of [`CHANGES`] freezes the height.
+    pub fn every(&self, step: Time) -> u64 {
+        let looks = self.during.get() / step.get() / (OBSERVE * CHANGES) as f64;
+        looks.round().max(1.0) as u64 * OBSERVE
+    }
+}
+
+/// Time (ps) at which barriers are frozen that adapt for `adapting` (ps) once λ has been held for `relax` (ps): they first look at a multiple of
+/// [`OBSERVE`] steps of `step`. Zero where none adapts.
+pub(in crate::config) fn frozen(relax: f64, adapting: f64, step: Time) -> f64 {
+    let look = OBSERVE as f64 * step.get();
+    let first = (relax / look - 1e-9).ceil() * look;
+    // A short decimal number, as those that it is made of.
+    if adapting > 0.0 { ((first + adapting) * 1e9).round() / 1e9 } else { 0.0 }
 }
 
 /// Whether double wells of this height are known.
@@ -50,6 +73,14 @@ impl Barrier {
         match self {
             Self::Height(height) => height.get(),
             Self::Adapting(adapting) => adapting.start.get(),
+        }
+    }
+
+    /// Steps of λ that moves after which the height is frozen; 0 for one that does not adapt.
+    pub(in crate::config) fn frozen_after(&self, step: Time) -> u64 {
+        match self {
+            Self::Height(_) => 0,
+            Self::Adapting(adapting) => adapting.every(step) * CHANGES,
         }
     }
 
