@@ -41,6 +41,7 @@ use lambda::motion::{LambdaDynamics, LambdaEnergies, LambdaSettings, LambdaState
 use lambda::site::{ResiduePlace, Site, Untitrated};
 use lambda::{SiteLayout, SiteValues};
 use nalgebra::Vector3;
+use warnings::two_temperatures;
 
 /// The sites of a run.
 #[derive(Debug)]
@@ -153,6 +154,8 @@ impl Sites {
         let untitrated = left_fixed(config, settings, topology, &library, &found)?;
         let temperature = temperature(config, settings);
         let mut all = Gathered::new(config, settings, &found)?;
+        let bath = config.thermostat.as_ref().map(|thermostat| thermostat.temperature.get());
+        all.warnings.extend(two_temperatures(temperature, bath));
         lambda::site::hold_torsions(topology, &library, &all.sites);
         let rest = rest(topology, &found);
         let buffer = all.choose_buffer(config, &library, topology, (x, cell), (&found, rest))?;
