@@ -23,18 +23,21 @@ use std::path::PathBuf;
     max_term_width = 100,
     after_help = "\
 Example:
-  octitrate titrate inputs/01-glu/titrate.toml   a titration curve, from one file
-  octitrate help titrate                         more about one command
+  octitrate titrate inputs/01-glu/titrate.toml    a curve, from one file
+  octitrate help titrate                          more about one command
 
 Exit status:
   0      done, or finished before
   1      `prepare --from` has written a folder whose job is refused
-  2      the command line, the job or a file is wrong, or cannot be read or written
-  3      the physics failed: a number that is not finite, constraints that do not converge
-  4      stopped in time for --max-hours or the end of the Slurm job, with a checkpoint
+  2      the command line, the job or a file is wrong, or cannot be read or
+         written
+  3      the physics failed: a number that is not finite, constraints that do
+         not converge
+  4      stopped in time for --max-hours or the end of the Slurm job, with a
+         checkpoint
   5      the drift of `drift` is not within its --limit, or not known to it
-  128+N  stopped by signal N with a checkpoint: 129 HUP, 130 INT (Ctrl-C), 138 USR1, 140 USR2,
-         143 TERM, 152 XCPU
+  128+N  stopped by signal N with a checkpoint: 129 HUP, 130 INT (Ctrl-C),
+         138 USR1, 140 USR2, 143 TERM, 152 XCPU
 After 4 and 128+N the same command continues."
 )]
 pub struct Cli {
