@@ -8,7 +8,7 @@
 //!   F_i = q_i E_i + k_e Σ_j (Σ_α λ_α q_i^α q_j^α − q_i q_j) s_ij (r_i − r_j) / r_ij³          (i in s; other atoms: q_i E_i)
 //!
 //! φ, E: potential and field of all effective charges with all their images (one ordinary pass). s_ij: 1, 0 for an excluded pair, the
-//! factor of a 1-4 pair. The bracket vanishes at every pure form, so that end states are exact; Kohnke et al. 2020, doi:10.1021/acs.jctc.0c00744.
+//! factor of a 1-4 pair. The bracket vanishes at every pure form, so that end states are exact; Kohnke et al. 2025, doi:10.1021/acs.jctc.4c01319.
 //!
 //! W holds neither images nor background. They act on the site through V_eff, where the solvent screens them; in W they would not be
 //! screened, and add −½ k_e 2.837 ΔQ² λ(1−λ)/L to a site that changes its charge by ΔQ in a cube of edge L: a barrier that depends on the

@@ -142,9 +142,27 @@ impl Page {
         self.section("", heading, &table(heading, columns, rows));
     }
 
+    /// Shows a table of words: all columns are aligned as text, and its lines break.
+    pub fn words(&mut self, heading: &str, columns: &[&str], rows: &[Vec<String>]) {
+        self.section("", heading, &words(heading, columns, rows));
+    }
+
     /// Adds a table of details, which is folded until it is clicked if it has many rows.
     pub fn long_table(&mut self, heading: &str, columns: &[&str], rows: &[Vec<String>]) {
         self.table_up_to(ROWS, heading, columns, rows);
+    }
+
+    /// The same with a text before it that says what its columns are; on paper the eleventh column breaks, where the diagnostics have the replicas.
+    pub fn explained_table(&mut self, heading: &str, about: &str, columns: &[&str], rows: &[Vec<String>]) {
+        let html = format!(
+            "<p class=\"lead\">{}</p>{}",
+            escape(about),
+            of_class(" class=\"replicas\"", heading, columns, rows)
+        );
+        if rows.len() <= ROWS {
+            return self.section("", heading, &html);
+        }
+        self.folded(&format!("{heading}: {} rows", rows.len()), &html);
     }
 
     /// The same for a table that is folded if it has more rows than `most`.
@@ -181,8 +199,17 @@ impl Page {
     }
 }
 
-/// A table in a box that scrolls; all texts are escaped.
+/// A table of numbers in a box that scrolls; all texts are escaped.
 pub fn table(heading: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
+    of_class("", heading, columns, rows)
+}
+
+/// A table of words, whose lines break.
+pub fn words(heading: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
+    of_class(" class=\"words\"", heading, columns, rows)
+}
+
+fn of_class(class: &str, heading: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
     let cells = |row: &Vec<String>| -> String {
         let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
         format!("<tr>{cells}</tr>")
@@ -192,7 +219,7 @@ pub fn table(heading: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
     let rows: String = rows.iter().map(cells).collect();
     let heading = escape(heading);
     format!(
-        "<div class=\"scroll\" role=\"region\" aria-label=\"{heading}\" tabindex=\"0\"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
+        "<div class=\"scroll\" role=\"region\" aria-label=\"{heading}\" tabindex=\"0\"><table{class}><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
     )
 }
 
@@ -241,6 +268,33 @@ mod tests {
         };
         assert!(
             !warned(4).contains("<details>") && warned(5).contains("<summary>5 remarks on these numbers</summary>")
+        );
+    }
+
+    /// Reasons and values of settings stood at the right side of one long line.
+    #[test]
+    fn tables_of_words_say_so() {
+        let mut page = Page::new("t", "");
+        page.words("Groups", &["group", "reason"], &[vec!["CYS 6".into(), "it holds a disulfide bond".into()]]);
+        page.table("Numbers", &["n"], &[]);
+        assert_eq!(page.html().matches("<table class=\"words\">").count(), 1);
+    }
+
+    /// A table whose columns do not explain themselves has a text before it, folded or not.
+    #[test]
+    fn a_table_may_be_explained() {
+        let explained = |rows: usize| {
+            let mut page = Page::new("t", "");
+            page.explained_table("Diagnostics", "Mixed: <frames>", &["site"], &vec![vec!["GLU 2".into()]; rows]);
+            page.html()
+        };
+        for rows in [1, 41] {
+            let html = explained(rows);
+            let (about, table) = (html.find("<p class=\"lead\">Mixed: &lt;frames&gt;</p>"), html.find("<table"));
+            assert!(about.is_some() && about < table, "{html}");
+        }
+        assert!(
+            !explained(40).contains("<details>") && explained(41).contains("<summary>Diagnostics: 41 rows</summary>")
         );
     }
 

@@ -150,13 +150,14 @@ fn letter(chain: usize) -> char {
     char::from(LETTERS[chain % LETTERS.len()])
 }
 
-/// The residues that are neither water nor ions.
+/// The residues that are neither water nor ions. A residue has no two atoms of one name: where the first name comes again, the next molecule begins, because
+/// frames that a run writes count the residues of every molecule from 1.
 fn residues(structure: &Structure) -> Vec<Residue> {
     let key = |atom: usize| (structure.residue_numbers[atom], structure.names[atom].0.as_str());
     let count = structure.names.len().min(structure.residue_numbers.len()).min(structure.positions.len());
     let (mut found, mut start): (Vec<Residue>, usize) = (Vec::new(), 0);
     for atom in 1..=count {
-        if atom < count && key(atom) == key(start) {
+        if atom < count && key(atom) == key(start) && structure.names[atom].1 != structure.names[start].1 {
             continue;
         }
         let atoms = start..atom;

@@ -118,8 +118,11 @@ impl Diagnostics {
             }
             if let Some(([first, last], drift)) = site.halves(index).zip(site.significant_drift(index, ERRORS, largest))
             {
-                let drift = drift.to_string().replace('-', "−");
-                let by = if site.diagnostics.from_replicas { format!(": a drift of {drift}") } else { String::new() };
+                let by = if site.diagnostics.from_replicas {
+                    format!(": the replicas drift by {drift} on average")
+                } else {
+                    String::new()
+                };
                 add(format!("the first half of the runs gives {first} and the last {last}{by}"));
             }
             let replicas = site.diagnostics.replicas.get(index).filter(|_| !site.diagnostics.from_replicas);

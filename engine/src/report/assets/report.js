@@ -184,7 +184,10 @@
     document.querySelectorAll(".results a[data-site]").forEach((link) => {
       link.addEventListener("click", () => focus(Number(link.dataset.site)));
     });
-    rows.forEach((row, index) => row.querySelector("button").addEventListener("click", () => focus(focused === index ? null : index)));
+    rows.forEach((row, index) => {
+      const button = row.querySelector("button");
+      if (button) button.addEventListener("click", () => focus(focused === index ? null : index));
+    });
     update();
   }
 

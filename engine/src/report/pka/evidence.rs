@@ -32,7 +32,7 @@ pub(super) fn untitrated(page: &mut Page, evaluation: &Evaluation, labels: &Labe
     let all = evaluation.runs.iter().flat_map(|run| &run.sites.untitrated);
     let rows: BTreeSet<Vec<String>> = all.map(|group| vec![labels.of(&group.name), group.reason.clone()]).collect();
     if !rows.is_empty() {
-        page.table("Groups that do not titrate", &["group", "reason"], &rows.into_iter().collect::<Vec<_>>());
+        page.words("Groups that do not titrate", &["group", "reason"], &rows.into_iter().collect::<Vec<_>>());
     }
 }
 
@@ -83,6 +83,12 @@ pub(super) fn pairs(page: &mut Page, evaluation: &Evaluation, labels: &Labels) {
     }
 }
 
+/// What the columns of the diagnostics count.
+const DIAGNOSED: &str = "Transitions: how often the site changed its protonation. Exchanges of equal forms: how often it went from one tautomer to another. Rotamer changes: how \
+    often χ1 and χ2 of the side chain, or φ and ψ at an end of a chain, went from one well to another. Hydrogens from syn: how far the hydrogen of a carboxyl group turned away from \
+    the side of the other oxygen. Round trips: how often walkers went between pH values below and above the pKa. Mixed: frames in which no form is occupied. Halves and replicas: the \
+    pKa from parts of the runs. All counts are those of all runs together.";
+
 /// What speaks for and against the numbers of every site, in numbers.
 pub(super) fn diagnostics(page: &mut Page, evaluation: &Evaluation, labels: &Labels) {
     let mut columns = vec![
@@ -100,7 +106,7 @@ pub(super) fn diagnostics(page: &mut Page, evaluation: &Evaluation, labels: &Lab
     if has_replicas(evaluation) {
         columns.extend(["replicas", "spread of replicas"]);
     }
-    page.long_table("Diagnostics", &columns, &diagnosed(evaluation, labels));
+    page.explained_table("Diagnostics", DIAGNOSED, &columns, &diagnosed(evaluation, labels));
 }
 
 /// Atoms with a smaller share are not shown beside a group.
@@ -261,7 +267,7 @@ pub(super) fn added(page: &mut Page, evaluation: &Evaluation) {
     let named = evaluation.runs.iter().zip(names_of_runs(evaluation.runs.iter()));
     let rows: Vec<Vec<String>> = named.filter_map(row).collect();
     if !rows.is_empty() {
-        page.table("pH values that were added", &["run", "added at (ps)", "began with the state of", "why"], &rows);
+        page.words("pH values that were added", &["run", "added at (ps)", "began with the state of", "why"], &rows);
     }
 }
 

@@ -47,6 +47,14 @@ impl Method {
     }
 }
 
+/// Names as a sentence lists them.
+fn listed(names: &[String]) -> String {
+    match names {
+        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 /// What was done.
 pub(super) fn method(evaluation: &Evaluation, background: &Background) -> Method {
     let mut method = Method::default();
@@ -90,7 +98,7 @@ fn prepared(method: &mut Method, preparation: &Preparation) {
     let openmm = preparation.setting("openmm").map_or(String::new(), |version| format!(" {version}"));
     let by_openmm = method.cite(&[OPENMM]);
     let field = preparation.setting("force_field").map_or(String::new(), |name| {
-        format!(" with the force field {name}{}", method.cite(parameters::of_force_field(name)))
+        format!(" with the force field {}{}", parameters::written(name), method.cite(parameters::of_force_field(name)))
     });
     let pairs = match preparation.setting("pair_corrections") {
         Some("cufix") => {
@@ -135,6 +143,10 @@ mod tests {
         assert_eq!(method.cite(&[MBAR, CELL]), " [1, 2]");
         assert_eq!((method.cite(&[CELL]), method.cite(&[LAMBDA])), (" [2]".to_string(), " [3]".to_string()));
         assert_eq!(method.works, [MBAR, CELL, LAMBDA]);
+        assert_eq!(
+            [1, 2, 3].map(|n| listed(&["4", "4.5", "5"].map(String::from)[..n])),
+            ["4", "4 and 4.5", "4, 4.5 and 5"]
+        );
         method.add("One.");
         method.add("Two.");
         assert_eq!(method.text, "One. Two.");

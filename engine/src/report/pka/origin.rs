@@ -5,7 +5,7 @@ use crate::evaluation::background::{Background, CorrectionRecord, Difference};
 use crate::evaluation::pka::Evaluation;
 use crate::evaluation::runs::{Run, find};
 use crate::invocation::quoted;
-use crate::report::page::{Page, escape, table};
+use crate::report::page::{Page, escape, words};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 pub(super) fn method_section(page: &mut Page, method: &Method) {
     page.anchor("method", "Method");
     let links = |work: &super::method::Work| {
-        let (words, doi) = (escape(work.words), escape(work.doi));
-        format!("<li>{words}, doi:<a href=\"https://doi.org/{doi}\">{doi}</a></li>")
+        let (work, doi) = (escape(work.words), escape(work.doi));
+        format!("<li>{work}, doi:<a href=\"https://doi.org/{doi}\">{doi}</a></li>")
     };
     let works: String = method.works.iter().map(links).collect();
     let html = format!(
@@ -43,7 +43,7 @@ pub(super) fn differences(page: &mut Page, background: &Background) {
     let columns: Vec<&str> = std::iter::once("what").chain(names).collect();
     let row = |difference: &Difference| [std::slice::from_ref(&difference.what), &difference.values[..]].concat();
     let rows: Vec<Vec<String>> = background.differences.iter().map(row).collect();
-    page.table(HEADING, &columns, &rows);
+    page.words(HEADING, &columns, &rows);
 }
 
 /// Versions, devices, facts, corrections, commands.
@@ -70,7 +70,7 @@ pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Bac
     }
     let folders: Vec<String> = evaluated(&evaluation.runs).iter().map(|folder| folder.display().to_string()).collect();
     rows.push(vec![if folders.len() == 1 { "folder" } else { "folders" }.into(), folders.join(", ")]);
-    let facts = table("Origin", &["what", "as the files say"], &rows).replace("<table>", "<table class=\"words\">");
+    let facts = words("Origin", &["what", "as the files say"], &rows);
     let commands = commands(evaluation, background);
     let html = format!(
         "{facts}<h3>Commands</h3><p>What was called, and what gives the same again:</p><pre tabindex=\"0\">{}</pre>",
@@ -85,7 +85,7 @@ pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Bac
             "The library of the job is not there any more, or has other corrections than the runs.",
         );
     }
-    let html = table("Corrections", &columns, &rows).replace("<table>", "<table class=\"words\">");
+    let html = words("Corrections", &columns, &rows);
     let about = "<p class=\"lead\">The error is that of the largest free energy of a form, statistical and, where it is known, systematic. It shifts all sites of an entry alike and is not in the errors of \
                  the pKa values.</p>";
     page.section("", "Corrections of the model compounds", &format!("{about}{html}"));

@@ -181,13 +181,14 @@ fn titration(evaluation: &Evaluation, labels: &Labels, measured: &[Measured]) ->
     };
     let caption = format!(
         "Full marks: deprotonated fraction from the frames of each pH alone (with a form above a weight of {}, weighted to pure forms), with standard errors \
-         from independent samples; open marks: the plain count of these frames. Lines: {}; dashed: pKa{}.",
+         from independent samples; open marks: the plain count of these frames. Lines: {}; dashed: pKa{}{}.",
         evaluation.options.threshold,
         if evaluation.overlap.is_empty() {
             "Hill fits, for several protons the binding polynomial"
         } else {
             "MBAR, from the frames of all pH values"
         },
+        if evaluation.solution.is_some() { " in the box" } else { "" },
         if measured.is_empty() { "" } else { "; dotted, with an open star: measured pKa" }
     );
     let why = "There is no curve to draw: no site has fractions at two pH values or more, nor a pKa.";
@@ -330,7 +331,8 @@ fn convergence(evaluation: &Evaluation, labels: &Labels) -> Plot {
     let key = ["from the beginning of the runs", "from their end"].into_iter().zip(styles);
     let key = key.map(|(name, style)| Entry { mark: true, ..Entry::line(name, style) });
     let figure = Figure::charts("Convergence of the pKa", &steps.iter().map(chart).collect::<Vec<_>>(), key.collect());
-    let caption = "pKa of slope one against the time used, all runs together, with standard errors; all charts span the same number of pK units. \
+    let caption = "pKa against the time used, all runs together, with standard errors; all charts span the same number of pK units. Each is from a fit of slope one \
+                   to the fractions of each pH alone, and where those differ from MBAR the lines do not end at the pKa of the table. \
                    A start that should have been left out shows as a line from the beginning that does not settle.";
     let why = "No part of the runs determines a pKa.";
     Plot::new(CONVERGENCE, "Convergence", figure, caption, why)

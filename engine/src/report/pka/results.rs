@@ -10,6 +10,9 @@ use crate::report::plot::{Bar, Forest};
 use lambda::analysis::determined::Determined;
 use std::fmt::Write;
 
+/// Names with more letters break into lines.
+const LONG: usize = 26;
+
 /// What a reader may do with a pKa.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -238,12 +241,14 @@ fn line(row: &Row, common: &[&str], drawing: Option<String>, compared: bool, is_
     let site =
         if is_shown { format!("<a href=\"#structure\" data-site=\"{}\">{label}</a>", row.site) } else { label.clone() };
     let own = if name == label { String::new() } else { format!("<small>{name}</small>") };
+    let named = format!("{site}{own}");
+    // Usual names stay on one line, a long one breaks.
+    let named = if row.label.chars().count() > LONG { format!("<span class=\"long\">{named}</span>") } else { named };
     let cell = |column: &str, text: &str| {
         let empty = if text.is_empty() { " class=\"empty\"" } else { "" };
         format!("<td data-column=\"{column}\"{empty}>{}</td>", escape(text))
     };
-    let mut html =
-        format!("<tr class=\"{class}\"><th scope=\"row\">{site}{own}</th><td class=\"value\">{}</td>", row.pka);
+    let mut html = format!("<tr class=\"{class}\"><th scope=\"row\">{named}</th><td class=\"value\">{}</td>", row.pka);
     if let Some(in_solution) = row.in_solution {
         html += &cell("in solution", &in_solution.to_string());
     }

@@ -22,7 +22,8 @@ pub fn all(evaluation: &Evaluation, labels: &Labels) -> Vec<Plot> {
     let caption = "Each strip goes from 0, protonated, to 1, deprotonated.";
     let mut plots = vec![plot(evaluation, labels, &two, of_runs, caption, count)];
     let caption = if alike { "" } else { " The forms are numbered in the order of the tables." };
-    let caption = format!("Weights of the forms, from 0 to 1; the runs at a pH lie above each other.{caption}");
+    let caption =
+        format!("Weights of the forms, from 0 to 1; the lines of all runs at a pH are drawn over each other.{caption}");
     plots.push(plot(evaluation, labels, &more, names, &caption, count));
     plots.retain(|plot| plot.figure.is_some());
     plots

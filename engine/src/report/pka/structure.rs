@@ -81,6 +81,7 @@ pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Bac
         _ => return page.missing(HEADING, "There are no pH values to show."),
     };
     let start = if (low..=high).contains(&7.0) { 7.0 } else { (10.0 * 0.5 * (low + high)).round() / 10.0 };
+    let is_shown = background.solute.is_ok();
     let (mut rows, mut charge) = (String::new(), 0.0);
     for (index, site) in evaluation.sites.iter().enumerate() {
         let (ph, populations) = populations(evaluation, site);
@@ -88,11 +89,13 @@ pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Bac
         let share = now.as_ref().map(|now| protonated(site, now));
         charge += now.iter().flatten().enumerate().map(|(k, p)| p * site.record.formal_charge(k)).sum::<f64>();
         let label = escape(&labels.of(&site.record.name));
+        // Without a structure there is no place that a site could lead to.
+        let site = if is_shown { format!("<button type=\"button\" class=\"site\">{label}</button>") } else { label };
         let percent = share.map_or("–".into(), |share| format!("{:.0} %", 100.0 * share));
         let width = 100.0 * share.unwrap_or(0.0);
         let _ = write!(
             rows,
-            "<tr data-site=\"{index}\"><th scope=\"row\"><button type=\"button\" class=\"site\">{label}</button></th>\
+            "<tr data-site=\"{index}\"><th scope=\"row\">{site}</th>\
              <td class=\"bar\" aria-hidden=\"true\"><span style=\"width:{width:.0}%\"></span></td><td class=\"percent\">{percent}</td></tr>"
         );
     }
@@ -104,7 +107,8 @@ pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Bac
          <thead><tr><th scope=\"col\">site</th><th colspan=\"2\" scope=\"col\">protonated</th></tr></thead><tbody>{rows}</tbody></table></div></div>",
         format!("{charge:+.1}").replace('-', "−")
     );
-    let html = format!("<div class=\"structure\">{}{side}</div>{}", view(background), caption(background));
+    let class = if is_shown { "structure" } else { "structure bare" };
+    let html = format!("<div class=\"{class}\">{}{side}</div>{}", view(background), caption(background));
     page.section("", HEADING, &html);
     page.data("data", &data(evaluation, background, labels, [low, high]).to_string());
     if let Ok(solute) = &background.solute {

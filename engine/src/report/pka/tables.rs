@@ -234,7 +234,7 @@ pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
             let reference = site.reference(step.from, step.to);
             let pka = site.fit(index).pka;
             let mut row = vec![labels.of(&site.step_name(index)), pka.to_string()];
-            row.extend(evaluation.in_solution(pka).map(|pka| pka.to_string().replace('-', "−")));
+            row.extend(evaluation.in_solution(pka).map(|pka| pka.to_string()));
             row.extend([
                 step.slope.map_or("–".into(), |_| hill(site.fit(index).slope)),
                 optional(reference, 2),
@@ -275,11 +275,8 @@ pub(super) fn remarks(evaluation: &Evaluation) -> Vec<String> {
         if pair.significant(SIGNIFICANT) {
             let [first, second] = sites.map(|site| labels.of(&evaluation.sites[site].record.name));
             let (phi, w, [upper, lower]) = (pair.correlation, pair.interaction, pair.macroscopic);
-            let signed = |number: Determined| number.to_string().replace('-', "−");
             remarks.push(format!(
-                "{first} and {second}: correlation {}, interaction {} pK, pKa of both {upper} and {lower}",
-                signed(phi),
-                signed(w)
+                "{first} and {second}: correlation {phi}, interaction {w} pK, pKa of both {upper} and {lower}"
             ));
         }
     }

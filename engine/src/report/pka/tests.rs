@@ -323,6 +323,8 @@ fn sections_have_their_order_and_the_contents_lead_to_all_of_them() {
             && structure.contains("type=\"range\"")
             && structure.contains(" %</td>")
     );
+    // No site leads to a place in it, and nothing keeps room for it.
+    assert!(structure.contains("structure bare") && !structure.contains("<button"), "{structure}");
     assert!(!page.contains("3Dmol-LICENSE") && page.len() < 400_000, "{}", page.len());
 }
 
@@ -596,8 +598,8 @@ fn the_method_says_what_the_system_is_made_of() {
     };
     let method = method::method(&found, &background);
     for words in [
-        "Charges of the forms are those of charmm36m-ecc [3], in a system of 13060 atoms (1 chain_1, 4145 HOH, 11 NA).",
-        "Molecules that share a coordinate of their own, 5 molecules HOH, take up the charge",
+        "Charges of the forms are those of CHARMM36m with scaled charges [3], in a system of 13060 atoms (1 chain_1, 4145 HOH, 11 NA).",
+        "The charge that the sites release is taken up by 5 molecules HOH that share a coordinate of their own,",
         "without the first 1000 ps of each",
     ] {
         assert!(method.text.contains(words), "{words}: {}", method.text);

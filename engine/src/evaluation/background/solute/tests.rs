@@ -74,6 +74,19 @@ fn a_residue_is_told_by_the_number_of_its_molecule() {
     assert_eq!(found("nterm ALA 1"), Some(0));
 }
 
+/// Frames that a run writes count the residues of every molecule from 1: ten chlorides were one residue of ten atoms, in the picture of a protein without ions.
+#[test]
+fn ions_of_one_number_are_ions() {
+    let mut salt = structure();
+    for x in [2.1, 2.2] {
+        salt.names.push(("NA".into(), "NA".into()));
+        salt.residue_numbers.push(4);
+        salt.positions.push(Vector3::new(x, 1.0, 1.0));
+    }
+    let found = shown(&salt, &[], &SiteLibrary::builtin().unwrap(), String::new()).unwrap();
+    assert!(!found.pdb.contains("NA "), "{}", found.pdb);
+}
+
 #[test]
 fn water_alone_is_not_shown() {
     let mut water = structure();

@@ -15,6 +15,16 @@ const TIP3P_CHARMM: Work = work("A. D. MacKerell Jr. et al., J. Phys. Chem. B 19
 const OPC: Work =
     work("S. Izadi, R. Anandakrishnan, A. V. Onufriev, J. Phys. Chem. Lett. 2014, 5, 3863", "10.1021/jz501780a");
 
+/// A force field for proteins as its authors write it; another as it is called.
+pub(super) fn written(name: &str) -> &str {
+    match name {
+        "amber99sb-ildn" => "AMBER99SB-ILDN",
+        "charmm36m" => "CHARMM36m",
+        "charmm36m-ecc" => "CHARMM36m with scaled charges",
+        other => other,
+    }
+}
+
 /// Those of a force field for proteins; none of another.
 pub(super) fn of_force_field(name: &str) -> &'static [Work] {
     match name {

@@ -1,8 +1,8 @@
 //! pH values, exchange, time, and how populations and errors follow, in sentences.
 
 use super::super::evidence::trimmed;
-use super::Method;
 use super::works::{EQUILIBRATION, EXCHANGE, EXCHANGE_PH, MBAR, PICTURES};
+use super::{Method, listed};
 use crate::evaluation::background::Background;
 use crate::evaluation::pka::{Evaluation, LARGEST_ERROR};
 use crate::evaluation::runs::Run;
@@ -27,7 +27,7 @@ pub(super) fn sampling(method: &mut Method, evaluation: &Evaluation, background:
         (if runs == 1 { "one run".into() } else { format!("{runs} runs") }, if ph.len() == 1 { "" } else { "s" });
     method.add(&format!(
         "In all, {runs} at pH value{values} {}{swaps} gave {time}, without the {start} of each, of which more was left out where it differed from the rest{cited}.",
-        ph.join(", ")
+        listed(&ph)
     ));
     let mut added: Vec<String> =
         evaluation.runs.iter().filter(|run| run.begun.is_some()).map(|run| run.ph.to_string()).collect();
@@ -36,7 +36,7 @@ pub(super) fn sampling(method: &mut Method, evaluation: &Evaluation, background:
         method.add(&format!(
             "Of these pH values {} {} added during the runs, where they tell more of the sites whose pKa was not known well; runs there began with the states of \
              others.",
-            added.join(", "),
+            listed(&added),
             if added.len() == 1 { "was" } else { "were" }
         ));
     }
@@ -49,6 +49,12 @@ pub(super) fn sampling(method: &mut Method, evaluation: &Evaluation, background:
             method.cite(&[MBAR])
         )
     };
+    let walkers = match value("exchange") {
+        Some(_) => {
+            "; and if walkers made round trips in pH, or replicas from several structures have their scatter in the error"
+        }
+        None => "",
+    };
     let pure = evaluation.sites.iter().filter(|site| site.pure).count();
     let taken = match (pure, evaluation.sites.len() - pure) {
         (0, _) => String::new(),
@@ -60,8 +66,8 @@ pub(super) fn sampling(method: &mut Method, evaluation: &Evaluation, background:
     method.add(&format!(
         "{how}{taken}; a form is occupied where its weight exceeds {threshold}. Standard errors are those of {draws} bootstrap draws over independent samples, or of the scatter of walkers, runs or \
          replicas as wholes where that is larger. A pKa is called \
-         converged if its error is below {LARGEST_ERROR}, halves of the runs and replicas agree within their errors, and the site changed its protonation, its tautomer and its \
-         rotamer at least ten times where that matters."
+         converged if its error is below {LARGEST_ERROR}, halves of the runs and replicas agree within their errors, neighbouring pH values overlap, and the site changed its protonation, its \
+         tautomer and its rotamer at least ten times where that matters{walkers}."
     ));
     let from_replicas = evaluation.sites.iter().filter(|site| site.diagnostics.from_replicas).count();
     if from_replicas > 0 {

@@ -35,7 +35,7 @@ pub(super) fn system(method: &mut Method, evaluation: &Evaluation, background: &
     let atoms = (!atoms.is_empty()).then(|| format!("{a_system} of {} atoms{molecules}", atoms.join(" and ")));
     if !fields.is_empty() {
         let mut cited = |names: &[&str], works: fn(&str) -> &'static [Work]| -> String {
-            let each = names.iter().map(|name| format!("{name}{}", method.cite(works(name))));
+            let each = names.iter().map(|name| format!("{}{}", parameters::written(name), method.cite(works(name))));
             each.collect::<Vec<_>>().join(" and ")
         };
         let of_fields = cited(&fields, parameters::of_force_field);
@@ -73,16 +73,16 @@ pub(super) fn system(method: &mut Method, evaluation: &Evaluation, background: &
     }
     if let Some(lowered) = background.value("titration", "ease_rotamers") {
         method.add(&format!(
-            "Barriers between rotamers of side chains were lowered by {lowered} in all forms alike, by −B((1 + cos 3χ)/2)² about each bond between two saturated carbons."
+            "Barriers between rotamers of side chains were lowered in all forms alike, by −B((1 + cos 3χ)/2)² with B = {lowered} about each bond between two saturated carbons."
         ));
     }
     if records().any(|site| site.kind == Kind::Buffer) {
         let cited = method.cite(&[NEUTRAL]);
         let which = match facts("charge buffer", ',')[..] {
-            [one] => format!(", {one},"),
-            _ => String::new(),
+            [one] => one,
+            _ => "molecules",
         };
-        method.add(&format!("Molecules that share a coordinate of their own{which} take up the charge that the sites release, so that the box stays neutral{cited}."));
+        method.add(&format!("The charge that the sites release is taken up by {which} that share a coordinate of their own, so that the box stays neutral{cited}."));
     }
 }
 

@@ -21,8 +21,18 @@ pub(super) const NEUTRAL: Work = work(
     "S. Donnini, R. T. Ullmann, G. Groenhof, H. Grubmüller, J. Chem. Theory Comput. 2016, 12, 1040",
     "10.1021/acs.jctc.5b01160",
 );
-pub(super) const HAMILTONIAN: Work =
-    work("B. Kohnke, C. Kutzner, H. Grubmüller, J. Chem. Theory Comput. 2020, 16, 6938", "10.1021/acs.jctc.0c00744");
+pub(super) const HAMILTONIAN: Work = work(
+    "B. Kohnke, E. Briand, C. Kutzner, H. Grubmüller, J. Chem. Theory Comput. 2025, 21, 1787",
+    "10.1021/acs.jctc.4c01319",
+);
+pub(super) const MULTIPOLES: Work =
+    work("L. Greengard, V. Rokhlin, J. Comput. Phys. 1987, 73, 325", "10.1016/0021-9991(87)90140-9");
+pub(super) const SHAKE: Work = work(
+    "J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J. Comput. Phys. 1977, 23, 327",
+    "10.1016/0021-9991(77)90098-5",
+);
+pub(super) const SETTLE: Work =
+    work("S. Miyamoto, P. A. Kollman, J. Comput. Chem. 1992, 13, 952", "10.1002/jcc.540130805");
 pub(super) const RESCALING: Work =
     work("G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 2007, 126, 014101", "10.1063/1.2408420");
 pub(super) const MIDDLE: Work = work(
