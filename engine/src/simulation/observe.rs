@@ -163,7 +163,7 @@ fn shape(periodic: &PeriodicBox) -> String {
     )
 }
 
-/// Where the velocities come from that the run begins with.
+/// Where Lennard-Jones interactions end.
 fn lennard_jones(config: &Config) -> String {
     let settings = &config.van_der_waals;
     let modifier = match settings.modifier {
@@ -175,6 +175,7 @@ fn lennard_jones(config: &Config) -> String {
     format!("cut-off {}, {modifier}, {correction} a correction for the dispersion beyond it", settings.cutoff)
 }
 
+/// What keeps the temperature of the atoms.
 fn thermostat(config: &Config) -> String {
     match &config.thermostat {
         None => "none, the energy is conserved".into(),
@@ -185,6 +186,7 @@ fn thermostat(config: &Config) -> String {
     }
 }
 
+/// What keeps the pressure.
 fn barostat(config: &Config) -> String {
     let Some(barostat) = &config.barostat else { return "none, the volume is constant".into() };
     let pressures: Vec<String> = barostat.pressure.given().iter().map(ToString::to_string).collect();
@@ -199,6 +201,7 @@ fn barostat(config: &Config) -> String {
     )
 }
 
+/// Where the velocities come from that the run begins with.
 fn first_velocities(system: &System) -> String {
     match (&system.start_velocities, start_temperature(&system.config)) {
         (Some(_), _) => "those of the structure".into(),
