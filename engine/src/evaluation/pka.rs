@@ -78,7 +78,7 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     let connected = Connected::new(&runs, options.threshold)?;
     let mut sites: Vec<SiteResult> =
         records.par_iter().map(|record| site(record, &runs, &connected, options)).collect::<Result<_>>()?;
-    let is_in_pairs = |k: &usize| options.pairs && sites[*k].titration.macroscopic.len() == 1;
+    let is_in_pairs = |k: &usize| options.for_report && sites[*k].titration.macroscopic.len() == 1;
     let two: Vec<usize> = (0..sites.len()).filter(is_in_pairs).collect();
     let list: Vec<[usize; 2]> =
         two.iter().enumerate().flat_map(|(k, &a)| two[k + 1..].iter().map(move |&b| [a, b])).collect();
@@ -88,7 +88,10 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
         (1..ph.len()).map(|k| mbar.overlap[k - 1][k].min(mbar.overlap[k][k - 1])).collect()
     });
     let grid = grid(&ph);
-    let curves: Vec<Vec<Option<Vec<f64>>>> = grid.par_iter().map(|&ph| connected.ensemble.populations(ph)).collect();
+    let curves: Vec<Vec<Option<Vec<f64>>>> = match options.for_report {
+        true => grid.par_iter().map(|&ph| connected.ensemble.populations(ph)).collect(),
+        false => Vec::new(),
+    };
     let stuck = diagnostics::stuck(&runs, walks.as_ref());
     for ((site, torsions), neighbours) in sites.iter_mut().zip(torsions).zip(neighbours) {
         site.neighbours = neighbours;

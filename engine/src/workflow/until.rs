@@ -123,7 +123,7 @@ impl Until {
     pub fn options(&self) -> Options {
         let resampling = Resampling { draws: DRAWS, seed: self.seed };
         let (equilibration, largest_error) = (self.equilibration, self.target.error);
-        Options { equilibration, resampling, largest_error, pairs: false, parquet: false, ..Options::default() }
+        Options { equilibration, resampling, largest_error, for_report: false, parquet: false, ..Options::default() }
     }
 
     /// Whether look `number` was made before and the runs went on from it.

@@ -33,8 +33,8 @@ pub struct Options {
     pub threshold: f64,
     /// Error of a pKa from which on it has not converged.
     pub largest_error: f64,
-    /// Whether pairs of sites are evaluated, of which there are many.
-    pub pairs: bool,
+    /// Whether what a report shows and no verdict needs is computed, too: pairs of sites, of which there are many, and curves between the pH values.
+    pub for_report: bool,
     /// Draws and seed of the bootstrap.
     pub resampling: Resampling,
     /// Whether every run gets its tables as Parquet files, too.
@@ -47,7 +47,7 @@ impl Default for Options {
             equilibration: 0.0,
             threshold: OCCUPIED,
             largest_error: LARGEST_ERROR,
-            pairs: true,
+            for_report: true,
             resampling: Resampling::default(),
             parquet: true,
         }
@@ -113,7 +113,7 @@ pub struct SiteResult {
     pub diagnostics: Diagnostics,
     /// What stands beside it, by the trajectories.
     pub neighbours: Neighbours,
-    /// Populations of its pure forms by MBAR at each pH of [`Evaluation::grid`]; empty where the pH values are not connected.
+    /// Populations of its pure forms by MBAR at each pH of [`Evaluation::grid`]; empty where the pH values are not connected, and without a report.
     pub curve: Vec<Vec<f64>>,
 }
 

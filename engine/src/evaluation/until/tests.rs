@@ -92,8 +92,14 @@ impl Model {
         loop {
             walk.advance(time);
             let resampling = Resampling { draws: 100, seed: 1 };
-            let options =
-                Options { equilibration: 20.0, resampling, largest_error: LIMIT, parquet: false, ..Options::default() };
+            let options = Options {
+                equilibration: 20.0,
+                resampling,
+                largest_error: LIMIT,
+                parquet: false,
+                for_report: false,
+                ..Options::default()
+            };
             let found = evaluate(walk.runs(), &options).unwrap();
             let mut check = Check::new(&found, &Self::target(), time as f64, 100.0);
             for place in check.places.iter_mut().filter(|_| time < FRAMES) {

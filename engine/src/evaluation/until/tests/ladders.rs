@@ -23,7 +23,8 @@ fn of_five_ladders(frames: usize, trials: u64, model: Model, common: u64, told_a
             runs_of(&walk, ladder, format!("{}.gro", if told_apart { ladder } else { 0 }))
         };
         let resampling = Resampling { draws: 20, seed: 1 };
-        let options = Options { equilibration: 20.0, resampling, parquet: false, pairs: false, ..Options::default() };
+        let options =
+            Options { equilibration: 20.0, resampling, parquet: false, for_report: false, ..Options::default() };
         let found = evaluate((0..5).flat_map(ladder).collect(), &options).unwrap();
         let site = &found.sites[0];
         assert_eq!(site.diagnostics.from_replicas, told_apart);
@@ -92,7 +93,7 @@ impl<'a> Protein<'a> {
                 resampling,
                 largest_error: LIMIT,
                 parquet: false,
-                pairs: false,
+                for_report: false,
                 ..Options::default()
             };
             let found = evaluate(runs.collect(), &options).unwrap();
