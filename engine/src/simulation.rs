@@ -18,7 +18,7 @@ mod tests;
 use crate::backend::choice::{Chosen, Share};
 use crate::backend::{Backend, Evaluation, ListOrigin};
 use crate::checkpoint::Identity;
-use crate::config::{Config, OBSERVE};
+use crate::config::{BARRIER_LOOK_INTERVAL, Config};
 use crate::energies::Energies;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, LineIntervals, Quantity, Upto, Wanted};
@@ -231,7 +231,7 @@ impl Propagate for Simulation {
             self.load()?;
             let step = self.state.step;
             let adapts = self.system.sites.as_ref().is_some_and(|sites| step <= sites.adapts_until(&self.state.sites));
-            let look = if adapts { (step / OBSERVE + 1) * OBSERVE } else { u64::MAX };
+            let look = if adapts { (step / BARRIER_LOOK_INTERVAL + 1) * BARRIER_LOOK_INTERVAL } else { u64::MAX };
             let fade = self.system.plan.fading.next_change(step).unwrap_or(u64::MAX);
             let steps = (end - step).min(look - step).min(fade - step).min(self.steps_to_line());
             self.backend.advance(&mut self.state, steps)?;

@@ -21,7 +21,7 @@ mod warnings;
 pub use buffer::{NAME as BUFFER, residue as buffer_residue};
 pub use find::{library, lj_types};
 
-use crate::config::{self, Config, OBSERVE};
+use crate::config::{self, BARRIER_LOOK_INTERVAL, Config};
 use crate::error::{Error, PhysicsError, Result};
 use crate::state::{BarrierState, SitesState};
 use bias::{Recipe, no_ph};
@@ -312,7 +312,7 @@ impl Sites {
 
     /// Whether barriers that adapt look at the weights at `step`.
     pub fn observes(&self, state: &SitesState, step: u64) -> bool {
-        step <= self.adapts_until(state) && step.is_multiple_of(OBSERVE)
+        step <= self.adapts_until(state) && step.is_multiple_of(BARRIER_LOOK_INTERVAL)
     }
 
     /// Lets barriers that adapt see the weights of `state` at `step`, where [`Self::observes`]; the new biases if a height changes.
@@ -346,7 +346,7 @@ impl Sites {
 
 /// Step from which barriers that adapt look at λ: the first look after λ has been held.
 fn adapts_from(state: &SitesState) -> u64 {
-    state.lambda.held.next_multiple_of(OBSERVE)
+    state.lambda.held.next_multiple_of(BARRIER_LOOK_INTERVAL)
 }
 
 fn physics(error: &dyn std::fmt::Display, step: u64) -> Error {

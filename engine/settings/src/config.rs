@@ -44,7 +44,7 @@ pub use quantity::Quantity;
 pub use system::System;
 pub use thermostat::{Thermostat, ThermostatKind};
 pub use titrate::{Jobs, Titrate};
-pub use titration::barrier::{AdaptingBarrier, Barrier, CHANGES, OBSERVE};
+pub use titration::barrier::{AdaptingBarrier, BARRIER_CHANGES, BARRIER_LOOK_INTERVAL, Barrier};
 pub use titration::buffer::{ChargeBuffer, Molecules};
 pub use titration::mismatch::{Allowed, Mismatch};
 pub use titration::site::{SiteSettings, Start};

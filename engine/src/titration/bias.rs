@@ -6,7 +6,7 @@
 //! neither depends on who looks or where a run is stopped. The height of each barrier is part of the state ([`BarrierState`]); what a change
 //! does to the energy is kept there too, so that the conserved quantity stays one.
 
-use crate::config::{self, CHANGES, Config, OBSERVE, PhTerm};
+use crate::config::{self, BARRIER_CHANGES, BARRIER_LOOK_INTERVAL, Config, PhTerm};
 use crate::error::{Error, Result};
 use crate::state::BarrierState;
 use lambda::bias::{Acidity, Barrier, BarrierTuner, Entropy, ModelCorrection, PhPotential, Separation, SiteBias};
@@ -31,7 +31,7 @@ pub(super) struct Recipe {
 #[derive(Clone, Debug)]
 struct Tuning {
     tuner: BarrierTuner,
-    /// Steps between two changes; the last is at [`CHANGES`] times that.
+    /// Steps between two changes; the last is at [`BARRIER_CHANGES`] times that.
     every: u64,
 }
 
@@ -129,13 +129,14 @@ impl Recipe {
 
     /// Steps after which the barrier is frozen; 0 for one that does not adapt.
     pub fn frozen_after(&self) -> u64 {
-        self.tuning.as_ref().map_or(0, |tuning| tuning.every * CHANGES)
+        self.tuning.as_ref().map_or(0, |tuning| tuning.every * BARRIER_CHANGES)
     }
 
     /// Lets the barrier see the weights at `step`, with the time step `dt` (ps); whether its height changes.
     pub fn observe(&self, barrier: &mut BarrierState, weights: &[f64], step: u64, dt: f64) -> bool {
         let end = self.frozen_after();
-        let Some(tuning) = self.tuning.as_ref().filter(|_| step > 0 && step <= end && step.is_multiple_of(OBSERVE))
+        let Some(tuning) =
+            self.tuning.as_ref().filter(|_| step > 0 && step <= end && step.is_multiple_of(BARRIER_LOOK_INTERVAL))
         else {
             return false;
         };

@@ -4,7 +4,7 @@ use super::auto_or::AutoOr;
 use super::check::{Check, exists, make_absolute, not_negative, ph, positive, require, whole_steps, wrong};
 use super::dynamics::Dynamics;
 use super::quantity::Time;
-use super::titration::barrier::{OBSERVE, frozen};
+use super::titration::barrier::{BARRIER_LOOK_INTERVAL, frozen};
 use super::values::Values;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -183,7 +183,7 @@ impl Titrate {
         }
         let equilibration = *self.equilibration.get_or_insert(whole((0.1 * first).max(asked)));
         // Where barriers adapt what they leave of it, to a multiple of the steps between their looks.
-        let look = OBSERVE as f64 * step;
+        let look = BARRIER_LOOK_INTERVAL as f64 * step;
         let left =
             ((0.5 * equilibration.get()).min(equilibration.get() - adapting).max(0.0) / look + 1e-9).floor() * look;
         let half = if adapting > 0.0 { left } else { 0.5 * equilibration.get() };

@@ -17,10 +17,10 @@ pub enum Barrier {
 }
 
 /// Steps between two looks of a barrier that adapts.
-pub const OBSERVE: u64 = 100;
+pub const BARRIER_LOOK_INTERVAL: u64 = 100;
 
 /// Changes of a barrier that adapts until it is frozen.
-pub const CHANGES: u64 = 10;
+pub const BARRIER_CHANGES: u64 = 10;
 
 /// A barrier that adapts at the beginning of a run and is frozen from then on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,17 +45,17 @@ fn during() -> Time {
 }
 
 impl AdaptingBarrier {
-    /// Steps between two changes in steps of `step`; the last of [`CHANGES`] freezes the height.
+    /// Steps between two changes in steps of `step`; the last of [`BARRIER_CHANGES`] freezes the height.
     pub fn every(&self, step: Time) -> u64 {
-        let looks = self.during.get() / step.get() / (OBSERVE * CHANGES) as f64;
-        looks.round().max(1.0) as u64 * OBSERVE
+        let looks = self.during.get() / step.get() / (BARRIER_LOOK_INTERVAL * BARRIER_CHANGES) as f64;
+        looks.round().max(1.0) as u64 * BARRIER_LOOK_INTERVAL
     }
 }
 
 /// Time (ps) at which barriers are frozen that adapt for `adapting` (ps) once λ has been held for `relax` (ps): they first look at a multiple of
-/// [`OBSERVE`] steps of `step`. Zero where none adapts.
+/// [`BARRIER_LOOK_INTERVAL`] steps of `step`. Zero where none adapts.
 pub(in crate::config) fn frozen(relax: f64, adapting: f64, step: Time) -> f64 {
-    let look = OBSERVE as f64 * step.get();
+    let look = BARRIER_LOOK_INTERVAL as f64 * step.get();
     let first = (relax / look - 1e-9).ceil() * look;
     // A short decimal number, as those that it is made of.
     if adapting > 0.0 { ((first + adapting) * 1e9).round() / 1e9 } else { 0.0 }
@@ -80,7 +80,7 @@ impl Barrier {
     pub(in crate::config) fn frozen_after(&self, step: Time) -> u64 {
         match self {
             Self::Height(_) => 0,
-            Self::Adapting(adapting) => adapting.every(step) * CHANGES,
+            Self::Adapting(adapting) => adapting.every(step) * BARRIER_CHANGES,
         }
     }
 
