@@ -3,12 +3,14 @@
 //!
 //! Units: nm, ps.
 
+use std::collections::HashSet;
+
 use nalgebra::Vector3;
 use thiserror::Error;
 
 use crate::cell::Cell;
 use crate::fnv::Fnv1a;
-use crate::topology::{Atom, Topology};
+use crate::topology::{Atom, Residue, Topology};
 
 /// Atoms and their places at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -110,21 +112,41 @@ impl Structure {
         }
     }
 
-    /// Names and residue numbers of a topology with the given positions, box, and velocities.
+    /// Names and residue numbers of a topology with the given positions, box, and velocities. Molecules of one residue that all have one number there, as water of a
+    /// topology of GROMACS, have numbers of their own behind all others.
     pub fn from_topology(
         top: &Topology,
         positions: Vec<Vector3<f64>>,
         velocities: Option<Vec<Vector3<f64>>>,
         cell: Cell,
     ) -> Self {
-        let residue = |a: &Atom| &top.residues[a.residue as usize];
+        let (residue, numbers) = (|a: &Atom| &top.residues[a.residue as usize], residue_numbers(top));
         Self {
             title: top.title.clone(),
             positions,
             velocities,
             cell,
             names: top.atoms.iter().map(|a| (residue(a).name.clone(), a.name.clone())).collect(),
-            residue_numbers: top.atoms.iter().map(|a| residue(a).number).collect(),
+            residue_numbers: top.atoms.iter().map(|a| numbers[a.residue as usize]).collect(),
         }
     }
+}
+
+/// A number of each residue by which programs can tell residues apart that read one from a file where number or name changes. All molecules of water have one number in a
+/// topology of GROMACS: molecules of one residue that follow one of the same name and number are numbered on behind all others, as GROMACS does.
+fn residue_numbers(top: &Topology) -> Vec<i32> {
+    let alone = |r: &Residue| top.molecules[r.molecule as usize].atoms == r.atoms;
+    let called = |r: &Residue| (r.name.clone(), r.number, r.insertion);
+    let follows = |pair: &&[Residue]| pair.iter().all(alone) && called(&pair[0]) == called(&pair[1]);
+    let alike: HashSet<_> = top.residues.windows(2).filter(follows).map(|pair| called(&pair[1])).collect();
+    let counted = |r: &&Residue| alone(r) && alike.contains(&called(r));
+    let mut last = top.residues.iter().filter(|r| !counted(r)).map(|r| r.number).fold(0, i32::max);
+    let number = |r: &Residue| {
+        if !counted(&r) {
+            return r.number;
+        }
+        last = last.saturating_add(1);
+        last
+    };
+    top.residues.iter().map(number).collect()
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use forcefield::Cell;
 use forcefield::Structure;
 use forcefield::gromacs::{format_gro, parse_gro, read_gro, read_topology, write_gro};
+use forcefield::topology::{Atom, Molecule, Residue, Topology};
 use nalgebra::Vector3;
 
 const TWO: &str = "two atoms, t= 1.0\n    2\n    1SOL     OW    1   0.126   1.624   1.679  0.1227 -0.0580  0.0434\n\
@@ -126,4 +127,34 @@ fn structure_against_topology() {
     s.positions.pop();
     let message = s.check_against(&top).unwrap_err().to_string();
     assert!(message.contains("39 atoms") && message.contains("has 40"), "{message}");
+}
+
+/// Water and ions have the numbers that `gmx editconf` of GROMACS 2022.5 gives them in the structure of a `.tpr`.
+#[test]
+fn water_that_has_one_number_in_the_topology_is_numbered_on() {
+    let top = |molecules: &[(&str, &[(&str, i32)])]| {
+        let mut top = Topology::default();
+        for (name, residues) in molecules {
+            let (molecule, first) = (top.molecules.len() as u32, top.atoms.len() as u32);
+            for &(name, number) in *residues {
+                let (residue, atom) = (top.residues.len() as u32, top.atoms.len() as u32);
+                top.atoms.push(Atom { name: "X".into(), type_index: 0, residue, molecule, charge: 0.0, mass: 1.0 });
+                let (name, atoms) = (name.into(), atom..atom + 1);
+                top.residues.push(Residue { name, number, insertion: None, molecule, atoms });
+            }
+            let atoms = first..top.atoms.len() as u32;
+            top.molecules.push(Molecule { name: (*name).into(), atoms });
+        }
+        top
+    };
+    let numbers = |molecules: &[(&str, &[(&str, i32)])]| {
+        let top = top(molecules);
+        Structure::from_topology(&top, vec![Vector3::zeros(); top.n_atoms()], None, Cell::Open).residue_numbers
+    };
+    let protein: (&str, &[(&str, i32)]) = ("Protein", &[("ALA", 4), ("ALA", 5)]);
+    let (water, sodium, ligand) = (("SOL", &[("SOL", 1)][..]), ("NA", &[("NA", 1)][..]), ("LIG", &[("LIG", 1)][..]));
+    assert_eq!(numbers(&[protein, ligand, water, water, sodium, sodium]), [4, 5, 1, 6, 7, 8, 9]);
+    // Already different, or one alone: as they are.
+    assert_eq!(numbers(&[protein, water, sodium, ("SOL", &[("SOL", 2)])]), [4, 5, 1, 1, 2]);
+    assert_eq!(numbers(&[water, water]), [1, 2]);
 }
