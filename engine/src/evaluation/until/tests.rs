@@ -23,6 +23,12 @@ const FRAMES: usize = 6000;
 const FIRST: usize = 600;
 const LIMIT: f64 = 0.15;
 
+/// What a look computes, with so many draws for the errors.
+fn options_of_a_look(draws: u32) -> Options {
+    let resampling = Resampling { draws, seed: 1 };
+    Options { equilibration: 20.0, resampling, parquet: false, for_report: false, ..Options::default() }
+}
+
 /// A site, and how slow it is.
 #[derive(Clone, Copy)]
 struct Model {
@@ -91,15 +97,7 @@ impl Model {
         let mut time = FIRST;
         loop {
             walk.advance(time);
-            let resampling = Resampling { draws: 100, seed: 1 };
-            let options = Options {
-                equilibration: 20.0,
-                resampling,
-                largest_error: LIMIT,
-                parquet: false,
-                for_report: false,
-                ..Options::default()
-            };
+            let options = Options { largest_error: LIMIT, ..options_of_a_look(100) };
             let found = evaluate(walk.runs(), &options).unwrap();
             let mut check = Check::new(&found, &Self::target(), time as f64, 100.0);
             for place in check.places.iter_mut().filter(|_| time < FRAMES) {

@@ -22,10 +22,7 @@ fn of_five_ladders(frames: usize, trials: u64, model: Model, common: u64, told_a
             walk.advance(frames);
             runs_of(&walk, ladder, format!("{}.gro", if told_apart { ladder } else { 0 }))
         };
-        let resampling = Resampling { draws: 20, seed: 1 };
-        let options =
-            Options { equilibration: 20.0, resampling, parquet: false, for_report: false, ..Options::default() };
-        let found = evaluate((0..5).flat_map(ladder).collect(), &options).unwrap();
+        let found = evaluate((0..5).flat_map(ladder).collect(), &options_of_a_look(20)).unwrap();
         let site = &found.sites[0];
         assert_eq!(site.diagnostics.from_replicas, told_apart);
         let (value, error) = (site.fit(0).pka.value().unwrap(), site.fit(0).pka.error().unwrap());
@@ -87,15 +84,7 @@ impl<'a> Protein<'a> {
                 walk.advance(time);
                 runs_of(walk, ladder, format!("{ladder}.gro"))
             });
-            let resampling = Resampling { draws: 20, seed: 1 };
-            let options = Options {
-                equilibration: 20.0,
-                resampling,
-                largest_error: LIMIT,
-                parquet: false,
-                for_report: false,
-                ..Options::default()
-            };
+            let options = Options { largest_error: LIMIT, ..options_of_a_look(20) };
             let found = evaluate(runs.collect(), &options).unwrap();
             let mut check = Check::new(&found, &Model::target(), time as f64, 100.0);
             check.sites.iter_mut().for_each(|site| site.site = format!("ASP {k}"));
