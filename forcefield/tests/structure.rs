@@ -129,7 +129,8 @@ fn structure_against_topology() {
     assert!(message.contains("39 atoms") && message.contains("has 40"), "{message}");
 }
 
-/// Water and ions have the numbers that `gmx editconf` of GROMACS 2022.5 gives them in the structure of a `.tpr`.
+/// Behind a protein, water and ions are numbered as `gmx editconf` of GROMACS 2022.5 numbers them in the structure of a `.tpr` of hirustasin. A ligand that is there once
+/// keeps the number of its topology.
 #[test]
 fn water_that_has_one_number_in_the_topology_is_numbered_on() {
     let top = |molecules: &[(&str, &[(&str, i32)])]| {
@@ -153,6 +154,7 @@ fn water_that_has_one_number_in_the_topology_is_numbered_on() {
     };
     let protein: (&str, &[(&str, i32)]) = ("Protein", &[("ALA", 4), ("ALA", 5)]);
     let (water, sodium, ligand) = (("SOL", &[("SOL", 1)][..]), ("NA", &[("NA", 1)][..]), ("LIG", &[("LIG", 1)][..]));
+    assert_eq!(numbers(&[protein, water, water, sodium, sodium]), [4, 5, 6, 7, 8, 9]);
     assert_eq!(numbers(&[protein, ligand, water, water, sodium, sodium]), [4, 5, 1, 6, 7, 8, 9]);
     // Already different, or one alone: as they are.
     assert_eq!(numbers(&[protein, water, sodium, ("SOL", &[("SOL", 2)])]), [4, 5, 1, 1, 2]);
