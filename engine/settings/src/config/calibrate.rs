@@ -79,7 +79,7 @@ pub struct Calibrate {
     /// Name of the water model. It is written into the entry that the calibration makes, and changes nothing else.
     #[serde(default = "unnamed")]
     pub water_model: String,
-    /// Number of runs that go on at once, or `"auto"` for as many as there are cores, or 32 on each GPU.
+    /// Number of runs that go on at once, or `"auto"` for as many as there are cores, or 32 on each GPU (up to 63, so that no few are left for the end).
     #[serde(default)]
     pub jobs: Jobs,
 }

@@ -77,7 +77,7 @@ pub struct Titrate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "pKa values are those of the box alone"))]
     pub finite_box: Option<PathBuf>,
-    /// Number of runs that go on at once, or `"auto"` for as many as there are cores, or 32 on each GPU.
+    /// Number of runs that go on at once, or `"auto"` for as many as there are cores, or 32 on each GPU (up to 63, so that no few are left for the end).
     #[serde(default)]
     pub jobs: Jobs,
 }
